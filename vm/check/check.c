@@ -1,4 +1,5 @@
-/* A device's checker, and a launch under its tools: code of its own, whose instructions come here first. */
+/* A device's checker, and launches under its tools. Such a launch has prepared code of its own, in which the function
+ * of every instruction calls the tools first. */
 #include "check.h"
 
 #include "vm/exec/access.h"
@@ -8,7 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The block's warps are about to learn of others. */
+/* To be called before the block's warps learn about accesses of others: the reads that were only noted go to their
+ * cells. */
 static void settle(const struct mx_exec *x) { mx__quick_settle(check_of(x), block_state(x->block)); }
 
 /* ---- an instruction -------------------------------------------------------------------------------------------*/
@@ -29,12 +31,12 @@ static void arrive(struct mx_exec *x, uint32_t site) {
   mx__race_arrive(x, n);
 }
 
-/* What the instruction itself does. It may remember no bounds, so that it tells of all its accesses. */
+/* The instruction's own action. It runs without cached bounds, so that it reports all its accesses to the checker. */
 static const struct mx_insn *own(struct mx_exec *x, const struct mx_insn *i) {
   struct mx_bounds *const real = x->bounds;
   x->bounds = check_of(x)->bounds;
   check_of(x)->real_bounds = real;
-  const struct mx_level *level = check_of(x)->level; /* a session's code is of another one */
+  const struct mx_level *level = check_of(x)->level; /* a debugging session's code is of another level */
   const struct mx_insn *next = (i->guard == MX_GUARD_NONE ? level->unguarded : level->bodies)[i->op](x, i);
   x->bounds = real;
   return next;
@@ -65,7 +67,7 @@ static const struct mx_insn *step(struct mx_exec *x, const struct mx_insn *i) {
   case MX_DOES_AWAIT:
     if (c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC)) settle(x), mx__race_await(x);
     break;
-  case MX_DOES_COPY: /* the result may take an operand's place */
+  case MX_DOES_COPY: /* the result may overwrite an operand */
     if (uninit) mx__uninit_copy(x, i, m);
     break;
   case MX_DOES_EXIT: mx__sync_exit(x, number, m); break;
@@ -98,7 +100,7 @@ static const struct mx_insn *step(struct mx_exec *x, const struct mx_insn *i) {
 
 static bool wanted(const void *user, const struct mx_insn *i) { return user || i; }
 
-/* Compiled code does not ask about all that it does by itself, but needs to know where that is. */
+/* Compiled code checks most accesses against bounds by itself, so it needs the bounds that an access has found. */
 static void keep_bounds(struct mx_exec *x, const struct mx_insn *i, uint32_t site, uint64_t address) {
   struct mx_check *c = check_of(x);
   struct mx_bounds *const none = x->bounds;
@@ -116,14 +118,15 @@ static bool touches(struct mx_exec *x, const struct mx_insn *i, const struct mx_
   if (tools & MX_CHECK_MEMORY) mx__memory_touch(x, site, a);
   if (tools & MX_CHECK_RACE) mx__copies_touch(x, site, a);
   if (!(tools & (MX_CHECK_RACE | MX_CHECK_SYNC))) return true;
-  for (uint32_t k = 0; k < x->block->leader->nmembers; k++) { /* it may be any block's of the cluster */
+  for (uint32_t k = 0; k < x->block->leader->nmembers; k++) { /* the address may belong to any block of the cluster */
     struct block_state *of = block_state(x->block->leader->members[k]);
     if (of) mx__quick_settle(c, of);
   }
   mx__race_touch(x, site, a);
   return true;
 }
-/* Compiled code does by itself what values that are all defined do. What wakes up has learned something. */
+/* Whether compiled code may go on: it handles only values that are all defined. A warp that goes on at a barrier has
+ * learned about others. */
 static bool stays(struct mx_exec *x) {
   const struct warp_state *w = warp_state(x);
   if (w->waits & x->mask) settle(x), mx__race_woken(x);
@@ -136,7 +139,7 @@ static void barrier(struct mx_block *b, uint32_t number) {
   if (!(c->tools & (MX_CHECK_RACE | MX_CHECK_SYNC))) return;
   uint64_t waited[MX_MAX_BLOCK_THREADS / 32];
   const bool all = number != MX_CLUSTER_BARRIER && mx__race_waits(c, b, number, waited);
-  if (all) block_state(b)->ledger.nlater = 0; /* everybody knows of these reads */
+  if (all) block_state(b)->ledger.nlater = 0; /* all warps know about these reads now */
   else mx__quick_settle(c, block_state(b));
   mx__race_barrier(c, b, number, waited, all);
 }
@@ -229,12 +232,13 @@ static void drop_launch(struct mx_check *c) {
   c->launch = NULL;
 }
 
-/* Shared variables lie apart, by as much as there is room for; so the code is that of launches that have as much. */
+/* While the memory tool is on, shared variables are laid out with gaps, as wide as there is memory for. The code is
+ * that of launches with so much shared memory. */
 enum { GAP = 256 };
 static bool fits(const struct mx_prepared *p, const struct mx_launch *l) {
   return (uint64_t)p->shared_static + l->shared_dynamic <= MX_MAX_SHARED;
 }
-/* A session has code of its own, in which nothing leads here: it calls step. */
+/* A session has code of its own, which does not call the tools: it calls step. */
 static struct mx_prepared *prepare(mx_kernel *k, const struct mx_level *level, uint32_t shared_dynamic) {
   for (uint32_t gap = GAP;; gap /= 4) {
     struct mx_prepared *p =

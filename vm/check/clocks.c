@@ -1,4 +1,5 @@
-/* What warps know of one another: sets of times, by warp of the grid, ascending; and memory that grows. See check.h. */
+/* What warps know about each other: sets of times, sorted by the warp's number in the grid; and arrays that grow. See
+ * check.h. */
 #include "check.h"
 
 #include <stdlib.h>

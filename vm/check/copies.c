@@ -1,6 +1,6 @@
-/* Asynchronous copies that have not landed: what they are to write may not be looked at or written before somebody has
- * waited for them, nor what they are to read be changed. The machine keeps them until then (vm/exec/async.h), and the
- * later it does, the more is seen. */
+/* Asynchronous copies that have not landed: their destinations may not be read or written, nor their sources written,
+ * before a thread has waited for them. The machine lets them land as late as possible (vm/exec/async.h), which makes
+ * more such errors visible. */
 #include "check.h"
 
 #include "vm/exec/async.h"
@@ -20,7 +20,7 @@ static struct range source_of(const struct mx_copy *c, uint64_t lane) {
   const uint32_t bytes = c->whole ? c->bytes : c->read[lane];
   return bytes ? (struct range){c->from[lane], c->from[lane] + bytes} : (struct range){0};
 }
-/* All that the ranges of a copy's lanes lie in. */
+/* The range that contains all ranges of a copy's lanes. */
 static struct range around(const struct mx_copy *c, struct range (*of)(const struct mx_copy *c, uint64_t lane)) {
   struct range all = {0};
   MX_FOR_LANES (l, c->lanes) {
@@ -37,7 +37,7 @@ static uint32_t site_of(const struct mx_check *c, const struct mx_copy *copy) {
   return c->code->first_site[copy->func] + (uint32_t)(i - fn->insns) + (i->kind == MX_INSN_JOIN);
 }
 
-/* An access, and copies of warp `warp` of its block. */
+/* An access to be compared with the copies of warp `warp` of its block. */
 struct look {
   struct mx_exec *x;
   const struct mx_access *access;

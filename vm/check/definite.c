@@ -1,5 +1,5 @@
-/* Which registers may be read before they are written. Of all others a warp need not be asked whether they are defined,
- * as long as it has met no undefined value in memory: uninit.c follows values from there on only. */
+/* Determines which registers may be read before they are written. All others are defined as long as their warp has met
+ * no undefined value in memory, so uninit.c follows only these until then. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -10,8 +10,8 @@ struct walk {
   const struct mx_pfunc *fn;
   const struct site *sites;
   size_t words;
-  uint64_t *in; /* by instruction: registers that have been written on every way there */
-  bool *come;   /* there is a way */
+  uint64_t *in; /* by instruction: the registers that have been written on every path to it */
+  bool *come;   /* by instruction: it can be reached */
   bool again;
 };
 
@@ -28,7 +28,7 @@ static void go_to(struct walk *w, uint32_t k, const uint64_t *set) {
     in[n] &= set[n];
   }
 }
-/* What the instruction surely writes. */
+/* Adds the registers that the instruction writes in any case. */
 static void write_all(const struct walk *w, const struct site *s, uint64_t *set) {
   if (s->insn->guard != MX_GUARD_NONE) return;
   for (unsigned n = 0; n < s->nout; n++) {
@@ -48,7 +48,7 @@ static void go_on(struct walk *w, uint32_t k, const uint64_t *set) {
   if ((!(flags & MX_F_END) || i->guard != MX_GUARD_NONE) && k + 1 < w->fn->ninsns) go_to(w, k + 1, set);
 }
 
-/* A read of a register that has not been written on some way. */
+/* Notes the read of a register that has not been written on every path. */
 static void read_one(const struct walk *w, const uint64_t *in, uint32_t slot, uint64_t *tracked) {
   (void)w;
   if (slot != NO_SLOT && !(in[slot / 64] >> (slot % 64) & 1)) add(tracked, slot);

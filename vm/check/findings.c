@@ -1,4 +1,4 @@
-/* What the tools have found: each once, with its count, and with a text for people. */
+/* What the tools have found: each finding is kept once, with a count and a text for people. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -57,7 +57,7 @@ void mx__place_of(const struct mx_check *c, mx_check_place *p, uint32_t site, ui
   p->lanes = lanes;
 }
 
-/* The module may be gone when the finding is read. */
+/* Copies the strings, since the module may be gone when the finding is read. */
 static void own_strings(char **s, mx_check_place *p, const struct site *site) {
   s[0] = strdup(p->kernel);
   s[1] = strdup(p->function);
@@ -72,7 +72,8 @@ struct finding *mx__found_at(struct mx_check *c, mx_check_tool tool, const char 
   if (!(c->tools & (unsigned)tool)) return NULL;
   const uint64_t at = (uint64_t)c->code->sites[site].func << 32 | c->code->sites[site].insn->pc;
   const uint64_t count = lanes ? (uint64_t)__builtin_popcountll(lanes) : 1;
-  const bool pair = key2 == FOUND_PAIR; /* of two places, in any order: key1 is the other one */
+  /* FOUND_PAIR: the finding is about two places in either order, key1 being the other one */
+  const bool pair = key2 == FOUND_PAIR;
   const uint64_t low = pair && key1 < site ? key1 : site, high = pair && key1 < site ? site : key1;
   const uint64_t key[4] = {(uint64_t)tool << 32 | (uint64_t)c->launch->func, pair ? low : at, pair ? high : key1, key2};
   for (struct finding *f = c->first; f; f = f->next)
@@ -120,7 +121,7 @@ void mx__found_other(struct finding *f, const struct mx_check *c, char *story, u
   own_strings(&f->strings[OTHER_KERNEL], &f->info.other, &c->code->sites[site]);
 }
 
-/* "file:12 (ld)" */
+/* As "file:12 (ld)". */
 static char *spot(const mx_check_place *p) {
   char *at = p->file ? mx__format("%s:%u", p->file, p->line) : mx__format("pc %u", p->pc);
   char *all =
@@ -136,7 +137,7 @@ void mx__found_end(struct finding *f, char *message) {
   if (!message) f->info.message = f->info.kind;
 }
 
-/* Made when somebody asks, since more lanes may be added to a finding until then. */
+/* Built when it is asked for, since lanes may be added to a finding until then. */
 void mx__finding_text(struct finding *f) {
   mx_finding *o = &f->info;
   free(f->strings[TEXT]);
@@ -199,7 +200,7 @@ void mx__findings_free(struct mx_check *c) {
 }
 
 static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
-/* "8 bytes into", "right past the end of", before what has size bytes from lo on. */
+/* "8 bytes into", "right past the end of" or the like, in front of `what`, which has `size` bytes from lo on. */
 static char *relation(uint64_t at, uint64_t lo, uint64_t size, const char *what) {
   const unsigned long long into = at - lo, before = lo - at, past = at - lo - size;
   if ((int64_t)into < 0) return mx__format("%llu byte%s before the start of %s", before, plural(before), what);

@@ -1,9 +1,9 @@
-/* The lanes tool: code that takes warps to have 32 lanes in a module of 64, or the reverse. Found in the text,
- * confirmed where a warp runs it with lanes for which it makes a difference.
+/* The lanes tool: finds code that assumes warps of 32 lanes in a module of 64, or the reverse. Suspicions come from the
+ * text; they are confirmed when a warp runs the code with lanes for which it makes a difference.
  *
- * What is looked for: a number of a lane or a thread (special registers, and sums of them) that is cut to five (six)
- * bits or divided by 32 (64); masks of lanes that are narrower than a warp; shuffles whose segments or clamps end at
- * the other warp's last lane; ballots of which a half is taken. */
+ * Suspicious are: a lane's or thread's number (special registers, and sums of them) that is masked to five (six) bits
+ * or divided by 32 (64); masks of lanes that are narrower than a warp; shuffles whose segments or clamps end at the
+ * other warp size's last lane; ballots of which only half is used. */
 #include "check.h"
 
 #include "vm/exec/flow.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* lane_rule of a site: number of a text, from 1. */
+/* Values of a site's lane_rule: the number of a text, from 1. */
 enum { RULE_NONE, RULE_MODULO, RULE_DIVIDE, RULE_MASK, RULE_CLAMP, RULE_BALLOT };
 static const char *const kinds[] = {"", "lane-modulo", "lane-divide", "lane-mask", "lane-clamp", "lane-ballot"};
 
@@ -26,7 +26,7 @@ static bool literal(const struct mx_pfunc *fn, const struct mx_insn *i, unsigned
   return true;
 }
 
-/* Whether operand k comes of what `is` says, through copies, conversions and sums. */
+/* Whether operand k is computed from what `is` recognises, through copies, conversions and sums. */
 typedef bool source(const struct mx_insn *i, const struct mx_insn *wanted);
 static bool comes_of(const struct mx_check *c, const struct mx_pfunc *fn, const struct mx_insn *i, unsigned k,
                      source *is, const struct mx_insn *target, unsigned depth) {
@@ -58,13 +58,14 @@ static bool is_ballot(const struct mx_insn *i, const struct mx_insn *wanted) {
   return mx__effect(i->op) == MX_DOES_BALLOT;
 }
 
-/* Whether lanes of a warp see each other there: else a number that is cut is one of many things. */
+/* Whether the function has instructions with which lanes of a warp communicate; otherwise masking a number may mean
+ * anything. */
 static bool sees_lanes(const struct mx_pfunc *fn) {
   for (uint32_t k = 0; k < fn->ninsns; k++)
     if (fn->insns[k].kind == MX_INSN_OP && mx__ops[fn->insns[k].op].cls == MX_CROSS) return true;
   return false;
 }
-/* Whether what i makes picks a lane somewhere. */
+/* Whether the result of i selects a lane somewhere. */
 static bool picks_lane(const struct mx_check *c, const struct mx_pfunc *fn, const struct mx_insn *i) {
   for (uint32_t n = 0; n < fn->ninsns; n++) {
     const struct mx_insn *j = &fn->insns[n];
@@ -74,7 +75,8 @@ static bool picks_lane(const struct mx_check *c, const struct mx_pfunc *fn, cons
   }
   return false;
 }
-/* A thread's number that is cut to a warp's lanes; two warps of 32 lanes may well be a group of 64 threads. */
+/* Whether it is a thread's number masked to a warp's lanes; a group of 64 threads may also be meant as two warps of 32
+ * lanes. */
 static bool is_number(const struct mx_check *c, const struct mx_pfunc *fn, const struct mx_insn *i, unsigned k) {
   if (comes_of(c, fn, i, k, is_lane, NULL, 0)) return true;
   return comes_of(c, fn, i, k, is_thread, NULL, 0) && (c->code->prep->lanes == 64 || picks_lane(c, fn, i));
@@ -120,7 +122,7 @@ void mx__lanes_find(struct mx_check *c) {
   }
 }
 
-/* confirmed: lanes m have run it, for which it makes a difference. */
+/* confirmed: lanes m, for which it makes a difference, have run it. */
 static void report(struct mx_check *c, uint32_t site, uint64_t warp, uint64_t m, bool confirmed) {
   const uint32_t rule = c->code->sites[site].lane_rule;
   const bool wide = c->code->prep->lanes == 64;

@@ -1,10 +1,10 @@
-/* The memory tool: accesses that are inside of something, but not of what they were meant for, and use of memory that
- * is gone. What the machine itself refuses (outside of everything, misaligned, null) is a trap, which becomes a
- * finding.
+/* The memory tool: accesses that are within bounds of some allocation, but not of the object they were meant for, and
+ * use of memory that has been freed. What the machine itself rejects (out of all bounds, misaligned, null) is a trap,
+ * which becomes a finding.
  *
- * A variable is known where the address was certainly made of it (origin.c). Shared variables also lie apart while this
- * tool is on, so that an index that leaves one meets nothing, whatever made its address. Pieces of the heap that are
- * freed stay where they are until a quarter of the heap has been freed: their use is seen. */
+ * The object is known where the address was certainly made of it (origin.c). While the tool is on, shared variables
+ * also have gaps between them, so that an index that leaves one meets no other, whatever its address was made of. Freed
+ * pieces of the heap are not reused until a quarter of the heap has been freed, so that their use is noticed. */
 #include "check.h"
 
 #include <stdio.h>
@@ -15,11 +15,11 @@ static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
 
 /* ---- variables --------------------------------------------------------------------------------------------------*/
 struct range {
-  uint64_t lo, size; /* generic */
+  uint64_t lo, size; /* generic addresses */
   char what[160];
 };
 
-/* What an address of this origin may reach; false: nothing is known. */
+/* The range that an address of this origin may reach; false: it is not known. */
 static bool range_of(const struct mx_check *c, const struct mx_exec *x, const struct site *s, struct range *r) {
   const struct mx_image *image = c->code->prep->image;
   const struct origin *o = &s->origin;
@@ -51,7 +51,7 @@ static bool range_of(const struct mx_check *c, const struct mx_exec *x, const st
   }
   return false;
 }
-/* The same, looked for once where it does not change while the launch runs. */
+/* The same, computed once if it does not change during the launch. */
 bool mx__memory_range(struct mx_check *c, struct site *s) {
   struct range r = {0};
   if (s->origin.kind == ORIGIN_FRAME || s->origin.kind == ORIGIN_TOP) return false;
@@ -67,7 +67,7 @@ static bool known_range(struct mx_check *c, const struct mx_exec *x, struct site
   r->lo = s->lo, r->size = s->size;
   return s->has_range;
 }
-/* Its text. */
+/* Builds the range's description. */
 static void describe(const struct mx_check *c, const struct site *s, struct range *r) {
   const struct mx_image *image = c->code->prep->image;
   const unsigned long long size = r->size;
@@ -106,7 +106,7 @@ static void outside(struct mx_exec *x, uint32_t site, uint64_t lanes, uint64_t a
       f, mx__format("%s outside of the variable or buffer that its address was made of", a->write ? "write" : "read"));
 }
 
-/* Lanes whose shared address lies between variables. */
+/* Reports lanes whose shared address is between variables. */
 static void between(struct mx_exec *x, uint32_t site, const struct mx_access *a) {
   struct mx_check *c = check_of(x);
   uint64_t wrong = 0;
@@ -134,7 +134,7 @@ static void dead_frame(struct mx_exec *x, uint32_t site, const struct mx_access 
   const uint64_t top = mx__local_top(x->frame);
   uint64_t gone = 0;
   if (s->origin.kind == ORIGIN_TOP || s->origin.kind == ORIGIN_FRAME)
-    return; /* arguments of calls lie behind the top */
+    return; /* arguments of calls are behind the top of the frame */
   MX_FOR_LANES (l, a->lanes) {
     const uint64_t at = a->address[l] + a->base;
     if (at >> MX_WINDOW_SHIFT == MX_WINDOW_LOCAL && at - MX_WINDOW(MX_WINDOW_LOCAL) + a->bytes > top) gone |= 1ull << l;
@@ -167,7 +167,7 @@ void mx__memory_malloc(struct mx_exec *x, uint32_t site, uint64_t m) {
     if (!address[l]) continue;
     uint64_t lo, bytes;
     if (!mx__heap_find(x->launch->heap, address[l], &lo, &bytes)) continue;
-    for (size_t k = 0; k < c->npieces; k++) /* its place is taken again */
+    for (size_t k = 0; k < c->npieces; k++) /* its memory is in use again */
       if (c->pieces[k].gone && c->pieces[k].address < lo + bytes && lo < c->pieces[k].address + c->pieces[k].bytes)
         c->pieces[k].given_back = true;
     if (!mx__check_grow(c, (void **)&c->pieces, c->npieces, &c->pieces_room, sizeof *c->pieces)) return;
@@ -196,7 +196,7 @@ uint64_t mx__heap_freed(struct mx_exec *x, uint32_t site, uint64_t m) {
   MX_FOR_LANES (l, m) {
     struct piece *p = piece_at(c, address[l], true);
     if (!p || p->address != address[l]) {
-      left |= 1ull << l; /* the machine says what is wrong, if anything is */
+      left |= 1ull << l; /* the machine reports what is wrong, if anything is */
       continue;
     }
     if (p->gone) {
@@ -269,7 +269,7 @@ void mx__memory_touch(struct mx_exec *x, uint32_t site, const struct mx_access *
       const uint64_t at = ((a->address[l] + a->base) & ~rank) - r.lo;
       wrong |= (uint64_t)(at >= r.size || r.size - at < a->bytes) << l;
     }
-    /* addresses in a space are offsets of its window; generic ones name it */
+    /* Addresses in a space are offsets in its window; generic ones contain the window. */
     if (wrong) {
       outside(x, site, wrong, a->address[__builtin_ctzll(wrong)] + a->base, a, &r);
       return;
@@ -286,7 +286,7 @@ static void drop_place(const mx_check_place *p) {
 }
 void mx__memory_end(struct mx_check *c) {
   release_oldest(c, 0);
-  size_t kept = 0; /* what lives goes on into the next launch */
+  size_t kept = 0; /* living pieces are kept for the next launch */
   for (size_t k = 0; k < c->npieces; k++)
     if (!c->pieces[k].gone) {
       if (!c->pieces[k].place.kernel) {
@@ -316,7 +316,7 @@ void mx__memory_leaks(struct mx_check *c) {
   }
 }
 
-/* What the machine itself has refused. */
+/* Makes a finding of a trap. */
 void mx__memory_trap(struct mx_check *c, const struct mx_trap *t) {
   const bool sync = t->kind == MX_TRAP_SYNC || t->kind == MX_TRAP_BARRIER || t->kind == MX_TRAP_DEADLOCK;
   const bool memory = t->kind == MX_TRAP_OUT_OF_BOUNDS || t->kind == MX_TRAP_MISALIGNED ||

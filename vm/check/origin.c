@@ -1,6 +1,6 @@
-/* Which variable, buffer or frame an address was made of, from the program's text. Certain only: an operand that may
- * come from several instructions must have the same origin in all of them, and of a sum just one operand may be an
- * address. A value that was loaded may be an index or an address: as part of a sum with an address it is an index. */
+/* Determines, from the code, which variable, buffer or frame an address was made of. Only certain answers count: if an
+ * operand may come from several instructions, all must give the same origin, and only one operand of a sum may be an
+ * address. A loaded value may be an index or an address; in a sum with an address it counts as an index. */
 #include "check.h"
 
 #include "vm/exec/flow.h"
@@ -11,7 +11,8 @@ enum { DEPTH = 12, WRITERS = 8, STEPS = 400 };
 struct walk {
   const struct mx_check *c;
   const struct mx_pfunc *fn;
-  uint32_t at[DEPTH]; /* pcs that are being looked at: a pointer that steps leads back to itself */
+  /* the pcs on the path that is being followed: a pointer that a loop advances leads back to itself */
+  uint32_t at[DEPTH];
   unsigned depth, steps;
 };
 enum { ORIGIN_AGAIN = 99 };
@@ -24,7 +25,7 @@ static const struct mx_insn *insn_at(const struct mx_pfunc *fn, uint32_t pc) {
   return i->kind == MX_INSN_JOIN ? i + 1 : i;
 }
 
-/* The parameter that a load at this address reads, if it reads the whole of one that can hold an address. */
+/* The parameter that a load from this address reads, if it reads all of one that can hold an address. */
 static struct origin of_param(const struct walk *w, const struct mx_insn *i) {
   const struct mx_func *k = &w->c->code->prep->image->funcs[w->c->code->prep->kernel];
   const unsigned field = mx_w_operand(&w->fn->func->code[i->pc], 1);

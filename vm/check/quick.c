@@ -1,10 +1,10 @@
-/* Accesses of which there is nothing to be told, which are nearly all: all lanes at once, mostly a row of words. What
- * is not plain here (quick_... returns false) goes the long way, through the tools, lane by lane; these record the
- * same, so that a part which has been recorded here already makes no difference.
+/* A fast path for accesses about which there is nothing to report, which are nearly all: it handles all lanes at once,
+ * mostly as a row of words. Accesses that it cannot handle (quick_... returns false) go through the tools lane by lane.
+ * These record the same, so it does no harm if a part has been recorded here already.
  *
- * A cell's writer or reader is of one of three kinds here: known, being below a number that a barrier of the whole
- * block has set; one's own, of the current warp's current time, and of the same lane; or another one, which has to be
- * asked for. */
+ * A cell's writer or reader is of one of three kinds here: known to all warps, since it was before a barrier of the
+ * whole block; own, that is, of the current warp, its current time, and the same lane; or another one, which has to be
+ * looked up. */
 #include "check.h"
 
 #include "vm/exec/access.h"
@@ -21,25 +21,26 @@
 
 /* ---- addresses --------------------------------------------------------------------------------------------------*/
 struct lanes_at {
-  uint64_t address[MX_MAX_LANES + 5]; /* generic; behind the last lane's it is repeated, for vectors */
+  uint64_t address[MX_MAX_LANES + 5]; /* generic; the last lane's is repeated behind it, for vectors */
   uint8_t lane[MX_MAX_LANES];
   unsigned n;
-  uint64_t lo, hi;         /* all bytes lie in between */
-  uint64_t steps, stays;   /* bit k: lane k + 1 touches the bytes behind those of lane k; the same ones */
+  uint64_t lo, hi;         /* the range of all bytes */
+  uint64_t steps, stays;   /* steps: bit k: lane k + 1 touches the bytes just behind lane k's; stays: the same bytes */
   bool row, point, rising; /* rising: no two lanes touch the same bytes */
 };
 
-/* Eight cells, four addresses: arrays end at any number of them, so the rest is done one by one. */
+/* Vectors of eight cells. Arrays may end anywhere, so the rest is handled one by one. */
 typedef uint32_t words __attribute__((vector_size(32), may_alias, aligned(4)));
 typedef uint64_t longs __attribute__((vector_size(32), may_alias, aligned(8)));
+typedef uint16_t shorts __attribute__((vector_size(16), may_alias, aligned(2)));
 enum { WORDS = 8, LONGS = 4 };
 static bool any(words v) {
   const longs w = (longs)v;
   return (w[0] | w[1] | w[2] | w[3]) != 0;
 }
 
-/* How the addresses of a's lanes lie to each other, in one pass: an access asks this first, and most of what a launch
- * under tools takes is such questions. False: some are no multiples of a word. Addresses are no negative numbers. */
+/* Classifies the pattern of the lanes' addresses in one pass: every access begins with this, and it is most of the time
+ * of a launch under tools. False: some address is not a multiple of a word. Addresses are never negative. */
 typedef int64_t numbers __attribute__((vector_size(32), may_alias, aligned(8)));
 CLONES static bool is_row(const uint64_t *a, unsigned n, uint64_t bytes) {
   longs next = a[0] + (longs){0, 1, 2, 3} * bytes;
@@ -86,7 +87,7 @@ CLONES static void add_base(uint64_t *to, const uint64_t *from, uint64_t base, u
   for (; k < n; k++) to[k] = from[k] + base;
 }
 static uint8_t lane_numbers[MX_MAX_LANES];
-/* The same of addresses of 32 bits, which wrap round before the base is added. */
+/* The same for 32-bit addresses, which wrap before the base is added. */
 typedef uint32_t halves __attribute__((vector_size(16), may_alias, aligned(4)));
 CLONES static void widen(uint64_t *to, const uint32_t *from, uint32_t off, uint64_t base, unsigned n) {
   unsigned k = 0;
@@ -94,14 +95,15 @@ CLONES static void widen(uint64_t *to, const uint32_t *from, uint32_t off, uint6
     *(longs *)(void *)(to + k) = __builtin_convertvector(*(const halves *)(const void *)(from + k) + off, longs) + base;
   for (; k < n; k++) to[k] = (uint32_t)(from[k] + off) + base;
 }
-/* The lanes of m one behind the other; *first: the first of them, if there is none missing in between. */
+/* Whether lanes are missing between those of m; *first: the first of them. */
 static bool has_gaps(struct lanes_at *p, uint64_t m, unsigned *first) {
   *first = (unsigned)__builtin_ctzll(m);
   const uint64_t run = m >> *first;
   p->n = (unsigned)__builtin_popcountll(m);
   return run & (run + 1);
 }
-/* What the addresses of its lanes are to each other; false: they are not plain. gaps: the lanes are no row. */
+/* Classifies the pattern of its lanes' addresses; false: this path cannot handle it. gaps: the lanes are not
+ * adjacent. */
 static bool place(struct lanes_at *p, uint64_t bytes, bool gaps) {
   if (!compare(p, bytes)) return false;
   if (gaps) {
@@ -125,7 +127,8 @@ static bool gather(struct lanes_at *p, uint64_t m, const uint64_t *address, uint
 }
 
 /* ---- definedness ------------------------------------------------------------------------------------------------*/
-/* Where it stands whether bytes from lo to hi are defined, NULL where all of them are; false: they lie apart. */
+/* The bytes that say whether those from lo to hi are defined, NULL: all of them are; false: they are not in one
+ * piece. */
 static bool bytes_between(struct mx_check *c, const struct mx_exec *x, const struct lanes_at *p, uint32_t **wrote) {
   *wrote = NULL;
   if (p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL && p->lo < MX_HEAP_START) {
@@ -176,16 +179,19 @@ struct quick {
   struct mx_check *c;
   const struct warp_state *w;
   struct cells cells;
-  uint32_t record, before, lists, own; /* own: one's own are from there on, up to lists of readers */
-  uint32_t own_lists;                  /* from there on they begin with one's own, by the lane that cells remember */
+  /* own: the first record of the current warp and time; numbers up to the lists' are own */
+  uint32_t record, before, lists, own;
+  /* the first list node whose first reader is the current warp, with the lane that cells remember */
+  uint32_t own_lists;
 };
-/* Cells that lanes touch one behind the other, `words` of them each, or one lane or several lanes alone. */
+/* Adjacent cells that lanes touch, `words` of them each; or cells that one lane touches alone, or several lanes
+ * each. */
 struct stretch {
   uint64_t first;
   unsigned n, words;
-  const uint32_t *lanes; /* by cell, as cells remember them */
+  const uint32_t *lanes; /* by cell, in the form in which cells remember lanes */
 };
-/* By words of an access: what a cell remembers of its lane, by cell of a row. */
+/* By the number of words in an access: what a cell remembers of its lane, for each cell of a row. */
 static uint32_t lanes_of_rows[3][4 * MX_MAX_LANES], many_lanes[4];
 static __attribute__((constructor)) void make_lanes(void) {
   for (unsigned n = 0; n < 4; n++) many_lanes[n] = ALL_MANY;
@@ -194,8 +200,8 @@ static __attribute__((constructor)) void make_lanes(void) {
     for (unsigned n = 0; n < (unsigned)MX_MAX_LANES << k; n++) lanes_of_rows[k][n] = ((n >> k) + 1) * 0x01010101u;
 }
 
-/* Of who has accessed n cells, by lanes[]: 1: some are not one's own, 2: some are not known, 4: some are neither. many:
- * what else besides the own lane counts as own. */
+/* Classifies who has accessed n cells, by lanes[]: 1: some are not own, 2: some are not known, 4: some are neither.
+ * many: another value that counts as the own lane. */
 #define KINDS(t_, who_, lane_, own_lane_, k_) \
   do { \
     const t_ w__ = *(const t_ *)(const void *)((who_) + (k_)), \
@@ -223,7 +229,7 @@ CLONES static unsigned kinds_of_many(const uint32_t *who, const uint32_t *lanes,
   words not_own = {0}, not_known = {0}, neither = {0};
   unsigned k = 0;
   for (; k + WORDS <= n; k += WORDS) KINDS(words, who, lanes, own_lane, k);
-  if (k < n) { /* others are taken for the first one of the rest */
+  if (k < n) { /* the vector's unused elements repeat the first of the rest */
     uint32_t w[WORDS], l[WORDS], o[WORDS];
     for (unsigned j = 0; j < WORDS; j++) {
       const unsigned at = k + j < n ? k + j : k;
@@ -233,7 +239,7 @@ CLONES static unsigned kinds_of_many(const uint32_t *who, const uint32_t *lanes,
   }
   return any(not_own) | (unsigned)any(not_known) << 1 | (unsigned)any(neither) << 2;
 }
-/* Nobody has accessed any of them: pages of lanes that nobody has written stay so. */
+/* Whether nobody has accessed any of them; only reads, so that pages which nobody has written stay unallocated. */
 CLONES static bool is_nobody(const uint32_t *who, unsigned n) {
   words all = {0};
   uint32_t one = 0;
@@ -243,23 +249,53 @@ CLONES static bool is_nobody(const uint32_t *who, unsigned n) {
   return !one && !any(all);
 }
 enum { NOT_OWN = 1, NOT_KNOWN = 2, NEITHER = 4, NOBODY = 8 };
-static unsigned kinds_of(const uint32_t *who, const uint32_t *lanes, unsigned n, const uint32_t *own_lane,
-                         const struct quick *q, uint32_t many) {
-  if (is_nobody(who, n)) return NOT_OWN | NOBODY;
+static unsigned kinds_of_all(const uint32_t *who, const uint32_t *lanes, unsigned n, const uint32_t *own_lane,
+                             const struct quick *q, uint32_t many) {
   return (n < WORDS ? kinds_of_few : kinds_of_many)(who, lanes, n, own_lane, q, many);
 }
-/* Those that are known are followed by the record, by its lane. */
-CLONES static void follow(uint32_t *who, uint32_t *lanes, unsigned n, const uint32_t *own_lane, uint32_t before,
+static unsigned kinds_of(const uint32_t *who, const uint32_t *lanes, unsigned n, const uint32_t *own_lane,
+                         const struct quick *q, uint32_t many) {
+  return is_nobody(who, n) ? NOT_OWN | NOBODY : kinds_of_all(who, lanes, n, own_lane, q, many);
+}
+/* What a cell's `read` says, with a byte for each byte as in `wrote`. Where these differ it is BYTES_DIFFER, which
+ * equals no lane's and not even itself from byte to byte. */
+#define BYTES_DIFFER 0x00010002u
+static uint32_t reader_at(uint16_t read) {
+  return read / READ_BYTES == READ_WORD / READ_BYTES ? (read & READ_LANE) * 0x01010101u : read ? BYTES_DIFFER : 0;
+}
+CLONES static void readers_at(uint32_t *to, const uint16_t *read, unsigned n) {
+  unsigned k = 0;
+  for (; k + WORDS <= n; k += WORDS) {
+    const words r = __builtin_convertvector(*(const shorts *)(const void *)(read + k), words),
+                word = (words)(r >> 8 == 0xF);
+    words lane = r & READ_LANE;
+    lane |= lane << 8, lane |= lane << 16;
+    *(words *)(void *)(to + k) = (lane & word) | (BYTES_DIFFER & ~word & (words)(r != 0));
+  }
+  for (; k < n; k++) to[k] = reader_at(read[k]);
+}
+CLONES static void set_readers(uint16_t *read, const uint32_t *lanes, unsigned n) {
+  unsigned k = 0;
+  for (; k + WORDS <= n; k += WORDS)
+    *(shorts *)(void *)(read + k) =
+        __builtin_convertvector((*(const words *)(const void *)(lanes + k) & READ_LANE) | READ_WORD, shorts);
+  for (; k < n; k++) read[k] = mx__read_word(lanes[k] & READ_LANE);
+}
+/* Replaces those that are known to all by the record, with its lane. */
+CLONES static void follow(uint32_t *who, uint16_t *read, unsigned n, const uint32_t *own_lane, uint32_t before,
                           uint32_t record) {
   unsigned k = 0;
   for (; k + WORDS <= n; k += WORDS) {
-    words *w = (words *)(void *)(who + k), *l = (words *)(void *)(lanes + k);
-    const words known = (words)(*w < before);
+    words *w = (words *)(void *)(who + k);
+    shorts *r = (shorts *)(void *)(read + k);
+    const words known = (words)(*w < before),
+                own = (*(const words *)(const void *)(own_lane + k) & READ_LANE) | READ_WORD;
+    const shorts keep = __builtin_convertvector(~known, shorts);
     *w = (record & known) | (*w & ~known);
-    *l = (*(const words *)(const void *)(own_lane + k) & known) | (*l & ~known);
+    *r = (__builtin_convertvector(own & known, shorts)) | (*r & keep);
   }
   for (; k < n; k++)
-    if (who[k] < before) who[k] = record, lanes[k] = own_lane[k];
+    if (who[k] < before) who[k] = record, read[k] = mx__read_word(own_lane[k] & READ_LANE);
 }
 CLONES static void fill(uint32_t *to, uint32_t v, unsigned n) {
   unsigned k = 0;
@@ -267,7 +303,7 @@ CLONES static void fill(uint32_t *to, uint32_t v, unsigned n) {
   for (; k < n; k++) to[k] = v;
 }
 
-/* What was written is defined; if it is not, uninit.c says so behind this. */
+/* Marks what was written as defined; if the value is not, uninit.c corrects that later. */
 CLONES static void write_lanes(uint32_t *wrote, const uint32_t *lanes, unsigned n) {
   unsigned k = 0;
   for (; k + WORDS <= n; k += WORDS)
@@ -280,9 +316,10 @@ static bool is_known(const struct quick *q, uint32_t who) {
   return who < q->before || (who < READER_LIST && mx__race_knows(q->cells.ledger, q->w, who));
 }
 static bool is_strong_writer(const struct quick *q, uint32_t who) {
-  return who && q->c->code->sites[q->cells.ledger->records[who].site].access != ACCESS_WEAK;
+  return who && q->c->code->sites[mx__record(q->cells.ledger, who).site].access != ACCESS_WEAK;
 }
-/* Whether a cell's writer is before all lanes, or a lane itself; *knows: the last one for which that was found out. */
+/* Whether a cell's writer is known to all lanes, or is the lane itself; *knows: the last record for which that was
+ * established. */
 static bool writer_is_before(const struct quick *q, uint64_t k, uint32_t lane, uint32_t *knows) {
   const uint32_t writer = q->cells.writer[k];
   if (writer == *knows || (is_own(q, writer) && (q->cells.wrote[k] & ~DEFINED) == lane)) return true;
@@ -294,14 +331,14 @@ static bool write_one(const struct quick *q, uint64_t k, uint32_t lane, uint32_t
   const uint32_t reader = q->cells.readers[k];
   if (!writer_is_before(q, k, lane, knows)) return false;
   if (reader & READER_LIST ? (reader & ~READER_LIST) >= q->lists
-                           : !(is_own(q, reader) && q->cells.read[k] == lane) && !is_known(q, reader))
+                           : !(is_own(q, reader) && reader_at(q->cells.read[k]) == lane) && !is_known(q, reader))
     return false;
   q->cells.writer[k] = q->record, q->cells.wrote[k] = lane | DEFINED;
-  q->cells.readers[k] = q->cells.read[k] = 0;
+  q->cells.readers[k] = 0, q->cells.read[k] = 0;
   return true;
 }
 
-/* What n cells remember of lanes, as a reader of a list, if one does for all; false: bytes of a cell differ. */
+/* What n cells remember of lanes, as one reader of a list that serves for all; false: bytes of a cell differ. */
 static bool reader_of(uint32_t record, uint64_t k, const uint32_t *lanes, unsigned n, struct reader *r) {
   const uint32_t lane = lanes[0] & 0xFF;
   if (!lane || lanes[0] != lane * 0x01010101u) return false;
@@ -309,7 +346,7 @@ static bool reader_of(uint32_t record, uint64_t k, const uint32_t *lanes, unsign
   if (lane != LANE_MANY && n > 1) r->lane = LANE_ROW, r->origin = (uint32_t)k - (lane - 1);
   return true;
 }
-/* How many of n numbers are as the first one. */
+/* How many of n numbers equal the first one. */
 CLONES static unsigned run_of(const uint32_t *v, unsigned n) {
   unsigned k = 1;
   for (; k + WORDS <= n; k += WORDS)
@@ -317,7 +354,7 @@ CLONES static unsigned run_of(const uint32_t *v, unsigned n) {
   while (k < n && v[k] == v[0]) k++;
   return k;
 }
-/* How many lanes are the same or, each one more than the one before, a row. */
+/* How many lanes are equal or form a row, each being the one before plus one. */
 CLONES static unsigned alike(const uint32_t *lanes, unsigned n) {
   const uint32_t step = lanes[0] == ALL_MANY ? 0 : 0x01010101u;
   words next = lanes[0] + (words){0, 1, 2, 3, 4, 5, 6, 7} * step;
@@ -327,7 +364,7 @@ CLONES static unsigned alike(const uint32_t *lanes, unsigned n) {
   while (k < n && lanes[k] == lanes[0] + k * step) k++;
   return k;
 }
-/* How many cells have a record of one's own as their only reader. */
+/* How many cells have an own record as their only reader. */
 CLONES static unsigned run_of_own(const uint32_t *who, unsigned n, uint32_t own) {
   const uint32_t span = READER_LIST - own;
   unsigned k = 0;
@@ -336,32 +373,38 @@ CLONES static unsigned run_of_own(const uint32_t *who, unsigned n, uint32_t own)
   while (k < n && who[k] - own < span) k++;
   return k;
 }
-/* Own lanes read what others of the warp have read: cells remember that there were several. False: nothing was done,
- * as the bytes of some cell have had different readers. */
-CLONES static bool read_own(uint32_t *read, const uint32_t *lanes, unsigned n) {
+/* The current warp reads what other lanes of it have read: cells remember that there were several. False: nothing was
+ * done, since bytes of some cell have had different readers. */
+CLONES static bool read_own(uint16_t *at, const uint32_t *lanes, unsigned n) {
+  uint32_t read[4 * MX_MAX_LANES];
   words bad = {0};
   unsigned k = 0;
+  readers_at(read, at, n);
   for (; k + WORDS <= n; k += WORDS) {
-    const words r = *(const words *)(const void *)(read + k), l = *(const words *)(const void *)(lanes + k);
-    bad |= (words)(r != l) & ((words)(r != (r & 0xFF) * 0x01010101u) | (words)(r == 0));
+    words *r = (words *)(void *)(read + k);
+    const words l = *(const words *)(const void *)(lanes + k), other = (words)(*r != l);
+    bad |= other & ((words)(*r != (*r & 0xFF) * 0x01010101u) | (words)(*r == 0));
+    *r |= other & ALL_MANY;
   }
   if (any(bad)) return false;
   for (; k < n; k++)
-    if (read[k] != lanes[k] && (!read[k] || read[k] != (read[k] & 0xFF) * 0x01010101u)) return false;
-  for (k = 0; k + WORDS <= n; k += WORDS) {
-    words *r = (words *)(void *)(read + k);
-    *r |= (words)(*r != *(const words *)(const void *)(lanes + k)) & ALL_MANY;
-  }
-  for (; k < n; k++)
-    if (read[k] != lanes[k]) read[k] = ALL_MANY;
+    if (read[k] != lanes[k]) {
+      if (!read[k] || read[k] != (read[k] & 0xFF) * 0x01010101u) return false;
+      read[k] = ALL_MANY;
+    }
+  set_readers(at, read, n);
   return true;
 }
-/* How many cells from k on have one reader in common, in which their lanes are so, or are all read by the warp only. */
+/* How many cells from k on have the same readers, with their lanes in the same pattern, or are read only by this
+ * warp. */
 static unsigned same_readers(const struct quick *q, uint64_t k, unsigned n) {
   const uint32_t *who = q->cells.readers + k;
   if (is_own(q, *who) && *who >= q->before) return run_of_own(who, n, q->own > q->before ? q->own : q->before);
   const unsigned same = run_of(who, n);
-  return *who & READER_LIST ? same : alike(q->cells.read + k, same);
+  if (*who & READER_LIST) return same;
+  uint32_t read[4 * MX_MAX_LANES];
+  readers_at(read, q->cells.read + k, same);
+  return alike(read, same);
 }
 static bool same_lanes(const struct reader *head, const struct reader *mine, uint64_t k) {
   if (head->lane == LANE_MANY) return true;
@@ -373,20 +416,21 @@ static bool same_lanes(const struct reader *head, const struct reader *mine, uin
 }
 static bool read_first(const struct quick *q, uint64_t k, unsigned n, const uint32_t *lanes) {
   fill(q->cells.readers + k, q->record, n);
-  memcpy(q->cells.read + k, lanes, n * sizeof *lanes);
+  set_readers(q->cells.read + k, lanes, n);
   return true;
 }
-/* A read of n cells that have the same readers. */
+/* Records a read of n cells that have the same readers. */
 static bool read_alike(const struct quick *q, uint64_t k, unsigned n, const uint32_t *lanes) {
   struct ledger *lists = q->cells.ledger;
-  uint32_t *read = q->cells.read + k;
+  uint16_t *read = q->cells.read + k;
   const uint32_t was = q->cells.readers[k];
   struct reader head, mine;
   if (was & READER_LIST ? (was & ~READER_LIST) < q->lists : is_known(q, was)) return read_first(q, k, n, lanes);
   if (!(was & READER_LIST) && is_own(q, was)) return read_own(read, lanes, n);
   if (!reader_of(q->record, k, lanes, n, &mine)) return false;
   if (!(was & READER_LIST)) {
-    if (q->cells.ledger->records[was].warp == q->w->number || !reader_of(was, k, read, n, &head)) return false;
+    const uint32_t by[] = {reader_at(*read)};
+    if (mx__record(q->cells.ledger, was).warp == q->w->number || !reader_of(was, k, by, n, &head)) return false;
     mine.next = mx__race_list(q->c, lists, head);
   } else {
     head = lists->readers[was & ~READER_LIST];
@@ -396,7 +440,7 @@ static bool read_alike(const struct quick *q, uint64_t k, unsigned n, const uint
       if (same_lanes(&head, &mine, k)) return true;
       mine = (struct reader){.record = head.record, .next = head.next, .lane = LANE_MANY};
     } else {
-      if (q->cells.ledger->records[head.record].warp == q->w->number || head.length >= MX_LONGEST_LIST) return false;
+      if (mx__record(q->cells.ledger, head.record).warp == q->w->number || head.length >= MX_LONGEST_LIST) return false;
       mine.next = is_known(q, head.record) ? head.next : was;
       if (!mine.next) return read_first(q, k, n, lanes);
     }
@@ -404,20 +448,26 @@ static bool read_alike(const struct quick *q, uint64_t k, unsigned n, const uint
   const uint32_t made = mine.next ? mx__race_list(q->c, lists, mine) : 0;
   if (!made) return false;
   fill(q->cells.readers + k, made, n);
-  if (mine.lane == LANE_MANY) fill(read, ALL_MANY, n);
-  else memcpy(read, lanes, n * sizeof *read);
+  if (mine.lane != LANE_MANY) return set_readers(read, lanes, n), true;
+  for (unsigned j = 0; j < n; j++) read[j] = mx__read_word(LANE_MANY);
   return true;
 }
 
 static bool touch(const struct quick *q, const struct stretch *s, bool write) {
   uint32_t *writer = q->cells.writer + s->first, *wrote = q->cells.wrote + s->first,
-           *readers = q->cells.readers + s->first, *read = q->cells.read + s->first, knows = 0;
-  const unsigned n = s->n, writers = kinds_of(writer, wrote, n, s->lanes, q, 0),
-                 others = kinds_of(readers, read, n, s->lanes, q, write ? 0 : ALL_MANY);
+           *readers = q->cells.readers + s->first, knows = 0;
+  uint16_t *read = q->cells.read + s->first;
+  const unsigned n = s->n, writers = kinds_of(writer, wrote, n, s->lanes, q, 0);
+  unsigned others = NOT_OWN | NOBODY;
+  if (!is_nobody(readers, n)) {
+    uint32_t read_by[4 * MX_MAX_LANES];
+    readers_at(read_by, read, n);
+    others = kinds_of_all(readers, read_by, n, s->lanes, q, write ? 0 : ALL_MANY);
+  }
   if (!((writers | others) & NEITHER)) {
     if (write) {
       fill(writer, q->record, n);
-      if (!(others & NOBODY)) fill(readers, 0, n), fill(read, 0, n);
+      if (!(others & NOBODY)) fill(readers, 0, n), memset(read, 0, n * sizeof *read);
       write_lanes(wrote, s->lanes, n);
     } else if (others & NOT_OWN) follow(readers, read, n, s->lanes, q->before, q->record);
     return true;
@@ -425,23 +475,23 @@ static bool touch(const struct quick *q, const struct stretch *s, bool write) {
   for (unsigned k = 0; k < n && (write || writers & NEITHER); k++)
     if (!(write ? write_one : writer_is_before)(q, s->first + k, s->lanes[k], &knows)) return false;
   for (unsigned k = 0, run; k < n && !write; k += run) {
-    run = same_readers(q, s->first + k, s->words > 1 ? 1 : n - k); /* lists know rows of words */
+    run = same_readers(q, s->first + k, s->words > 1 ? 1 : n - k); /* list nodes describe rows of words */
     if (!read_alike(q, s->first + k, run, s->lanes + k)) return false;
   }
   return true;
 }
-/* Lanes whose cells lie apart, and are all different: by lane its first cell. False: it is not as plain as that, and
- * nothing was done. */
+/* Records an access by lanes whose cells are scattered and all different; at[]: the first cell by lane. False: it
+ * cannot be handled here, and nothing was done. */
 static bool touch_apart(const struct quick *q, const uint32_t *at, const uint8_t *lane, unsigned n, unsigned each,
                         bool write) {
   const struct cells *c = &q->cells;
   uint32_t writer[MX_MAX_LANES], wrote[MX_MAX_LANES], reader[MX_MAX_LANES], read[MX_MAX_LANES], own[MX_MAX_LANES];
-  bool first = false, read_before = false; /* some reader is new; there have been readers */
+  bool first = false, read_before = false; /* a reader is new; there were readers before */
   for (unsigned k = 0; k < n; k++) own[k] = (lane[k] + 1u) * 0x01010101u;
   for (unsigned w = 0; w < each; w++) {
     for (unsigned k = 0; k < n; k++) {
       writer[k] = c->writer[at[k] + w], wrote[k] = c->wrote[at[k] + w];
-      reader[k] = c->readers[at[k] + w], read[k] = c->read[at[k] + w];
+      reader[k] = c->readers[at[k] + w], read[k] = reader_at(c->read[at[k] + w]);
     }
     const unsigned writers = kinds_of(writer, wrote, n, own, q, 0),
                    readers = kinds_of(reader, read, n, own, q, write ? 0 : ALL_MANY);
@@ -451,29 +501,31 @@ static bool touch_apart(const struct quick *q, const uint32_t *at, const uint8_t
   for (unsigned w = 0; w < each && write; w++)
     for (unsigned k = 0; k < n; k++) {
       c->writer[at[k] + w] = q->record, c->wrote[at[k] + w] = own[k] | DEFINED;
-      if (read_before) c->readers[at[k] + w] = c->read[at[k] + w] = 0;
+      if (read_before) c->readers[at[k] + w] = 0, c->read[at[k] + w] = 0;
     }
   for (unsigned w = 0; w < each && first && !write; w++)
     for (unsigned k = 0; k < n; k++)
-      if (c->readers[at[k] + w] < q->before) c->readers[at[k] + w] = q->record, c->read[at[k] + w] = own[k];
+      if (c->readers[at[k] + w] < q->before)
+        c->readers[at[k] + w] = q->record, c->read[at[k] + w] = mx__read_word(lane[k] + 1u);
   return true;
 }
 
-/* From lane k of p on: how many lanes touch bytes one behind the other, or, of a read, the same ones. */
+/* From lane k of p on: how many lanes touch adjacent bytes, one lane after another, or, in a read, the same bytes. */
 static unsigned stretch_of(const struct lanes_at *p, unsigned k, bool write, bool *same) {
   *same = !write && p->stays >> k & 1;
   if (p->row || p->point) return p->n - k;
   const uint64_t others = ~((*same ? p->stays : p->steps) >> k);
   return (unsigned)__builtin_ctzll(others) + 1;
 }
-/* What the lanes of p touch goes to the cells, which begin at lo. False: it is not plain; a part may have been done. */
+/* Records an access by the lanes of p in the cells, which begin at lo. False: this path cannot handle it; a part may
+ * have been recorded. */
 static bool touch_all(const struct quick *q, const struct lanes_at *p, uint64_t lo, unsigned log, bool write) {
   if (p->rising) {
     uint32_t at[MX_MAX_LANES];
     for (unsigned k = 0; k < p->n; k++) at[k] = (uint32_t)((p->address[k] - lo) / 4);
     if (touch_apart(q, at, p->lane, p->n, 1u << log, write)) return true;
   }
-  unsigned alike = 0; /* stretches before that are like this one: of a read, two are enough */
+  unsigned alike = 0; /* how many earlier stretches equal this one: of equal reads, two are enough */
   for (unsigned k = 0, n, before = 0; k < p->n; k += n) {
     bool same;
     n = stretch_of(p, k, write, &same);
@@ -490,16 +542,16 @@ static bool touch_all(const struct quick *q, const struct lanes_at *p, uint64_t 
 }
 
 /* ---- reads of shared memory that nobody has written since a barrier of the whole block -----------------------------
- * Such a read is no race, whoever reads, and what cells know of readers is of use only if somebody writes before the
- * next such barrier. So it is only noted, by numbers in ledger->later, and forgotten there. Cells get to know of what
- * was noted, in its order, before anything else changes them or what a warp knows of others (mx__quick_settle). */
-/* POINT: several lanes, of which two are told; CELLS: cells and lanes stand behind. */
+ * Such a read cannot race with anything before it, and its record is needed only if somebody writes before the next
+ * such barrier. So it is only noted in ledger->later, and dropped at that barrier. Before anything else changes the
+ * cells, or what a warp knows about others, the noted reads are entered into the cells in order (mx__quick_settle). */
+/* POINT: several lanes read one place, and two are noted; CELLS: arrays of cells and lanes follow. */
 enum { LATER_ROW, LATER_POINT, LATER_CELLS };
 enum { LATER_HEAD = 5, LATER_MOST = 1 << 14 };
 struct later {
-  uint32_t record, own, first; /* own: as in struct quick; first: cell */
+  uint32_t record, own, first; /* own: as in struct quick; first: the first cell */
   uint8_t kind, log, n, unused;
-  uint8_t lane[4]; /* the first; of POINT the second */
+  uint8_t lane[4]; /* the first lane; for POINT also the second */
 };
 _Static_assert(sizeof(struct later) == LATER_HEAD * sizeof(uint32_t), "it is so many numbers");
 static size_t later_size(const struct later *e) {
@@ -510,7 +562,7 @@ static bool may_wait(const struct block_state *b) {
   const struct ledger *l = &b->ledger;
   return l->last_write < b->records_before && !l->strong_writes;
 }
-/* Where the cells and lanes of what was noted are to stand; NULL: there is no room. */
+/* Where the cells and lanes of a noted read are to be put; NULL: there is no room. */
 static uint32_t *note_later(struct mx_check *c, struct block_state *b, const struct later *e) {
   struct ledger *l = &b->ledger;
   if (l->nlater + later_size(e) > LATER_MOST) mx__quick_settle(c, b);
@@ -559,18 +611,20 @@ void mx__quick_settle(struct mx_check *c, struct block_state *b) {
       p.lane[k] = e.kind == LATER_CELLS ? lanes[k] : e.kind == LATER_POINT ? e.lane[k] : (uint8_t)(e.lane[0] + k);
       p.address[k] = lo + 4ull * (e.kind == LATER_CELLS ? cells[k] : e.first + (e.kind == LATER_ROW ? k << e.log : 0));
     }
-    q.w = &b->warps[l->records[e.record].warp - b->number * b->nwarps];
+    struct warp_state *w = &b->warps[mx__record(l, e.record).warp - b->number * b->nwarps];
+    q.w = w;
     q.record = e.record, q.own = e.own;
     if (turn != e.own) q.own_lists = READER_LIST | (l->n ? (uint32_t)l->n : 1);
     turn = e.own;
     if (place(&p, 4ull << e.log, true) && touch_all(&q, &p, lo, e.log, false)) continue;
     for (unsigned k = 0; k < e.n; k++)
       for (unsigned word = 0; word < 1u << e.log; word++)
-        mx__race_read(c, &b->warps[q.w - b->warps], &b->cells, (p.address[k] - lo) / 4 + word, p.lane[k], e.record);
+        mx__race_read(c, w, &b->cells, (p.address[k] - lo) / 4 + word, p.lane[k], e.record);
   }
 }
 
-static unsigned log_of(uint64_t bytes) { return bytes == 4 ? 0 : bytes == 8 ? 1 : 2; } /* of its words */
+/* the logarithm of the number of words */
+static unsigned log_of(uint64_t bytes) { return bytes == 4 ? 0 : bytes == 8 ? 1 : 2; }
 static bool quick_race(struct mx_check *c, struct mx_exec *x, uint32_t site, const struct lanes_at *p, uint64_t bytes,
                        bool write) {
   struct block_state *b = block_state(x->block);
@@ -579,7 +633,7 @@ static bool quick_race(struct mx_check *c, struct mx_exec *x, uint32_t site, con
   if (c->code->sites[site].unraced) return true;
   if (p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_SHARED) {
     lo = MX_WINDOW(MX_WINDOW_SHARED);
-    if (p->hi - lo > c->launch->shared_bytes) return false; /* of another block in the cluster */
+    if (p->hi - lo > c->launch->shared_bytes) return false; /* it is in another block of the cluster */
     q.cells = b->cells, q.before = b->records_before, q.lists = b->lists_before;
   } else if (p->lo >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL) {
     lo = c->cells_lo[0];
@@ -597,7 +651,7 @@ static bool quick_race(struct mx_check *c, struct mx_exec *x, uint32_t site, con
   return touch_all(&q, p, lo, log, write);
 }
 
-/* Atomic accesses of cells that this instruction has written in this turn: who else has accessed them was looked at
+/* Atomic accesses to cells that this instruction has written earlier in this turn: other accesses to them were examined
  * then. */
 static bool quick_atomic(struct mx_check *c, struct mx_exec *x, uint32_t site, const struct lanes_at *p,
                          uint64_t bytes) {
@@ -618,7 +672,7 @@ static bool quick_atomic(struct mx_check *c, struct mx_exec *x, uint32_t site, c
       if ((cells->wrote[at] & ~DEFINED) != (p->lane[k] + 1u) * 0x01010101u) cells->wrote[at] |= ALL_MANY;
   return record;
 }
-/* The tools that have to look at it lane by lane. */
+/* Returns the tools that have to look at the access lane by lane. */
 static uint32_t quick(struct mx_exec *x, uint32_t site, uint64_t m, const struct lanes_at *p, uint64_t bytes,
                       bool write) {
   struct mx_check *c = check_of(x);
@@ -653,8 +707,8 @@ uint32_t mx__quick(struct mx_exec *x, uint32_t site, uint64_t m, const uint64_t 
              : c->tools;
 }
 
-/* In compiled code, which asks before it has looked whether there is memory: that is what the instruction's bounds say,
- * for it as well. lo: of the first byte, generic; hi: behind the last. */
+/* For compiled code, which asks before it has checked the addresses: whether they are within the instruction's cached
+ * bounds. lo: of the first byte, generic; hi: behind the last. */
 static bool is_there(struct mx_exec *x, const struct mx_insn *i, const struct site *s, uint64_t lo, uint64_t hi) {
   const uint64_t base = mx_space_window(s->space);
   for (bool again = false;; again = true) {
@@ -665,7 +719,7 @@ static bool is_there(struct mx_exec *x, const struct mx_insn *i, const struct si
   }
 }
 
-/* How addresses of n lanes, a multiple of WORDS, lie, which are no negative numbers; false: some are, or are no
+/* Classifies the pattern of n lanes' addresses, where n is a multiple of WORDS; false: some are negative or not
  * multiples of a word. */
 typedef int32_t integers __attribute__((vector_size(32), may_alias, aligned(4)));
 CLONES static bool span_of(const uint32_t *a, uint32_t off, unsigned n, uint32_t bytes, uint32_t *lo, uint32_t *hi,
@@ -691,8 +745,8 @@ CLONES static void to_cells(uint32_t *to, const uint32_t *a, uint32_t off, unsig
   for (unsigned k = 0; k < n; k += WORDS)
     *(words *)(void *)(to + k) = (*(const words *)(const void *)(a + k) + off) >> 2;
 }
-/* A read of shared memory by lanes from `first` on that need only be noted, from addresses of 32 bits as compiled code
- * has them: what quick() would have done. False: nothing was done. */
+/* Notes a read of shared memory by the lanes from `first` on, at 32-bit addresses as compiled code has them, where
+ * quick() would only note it. False: nothing was done. */
 static bool quick_shared(struct mx_exec *x, const struct mx_insn *i, uint32_t site, unsigned first, unsigned n) {
   struct mx_check *c = check_of(x);
   const struct site *s = &c->code->sites[site];
@@ -757,7 +811,7 @@ uint32_t mx__quick_compiled(struct mx_exec *x, const struct mx_jit_state *state,
     else add_base(p.address, (const uint64_t *)(const void *)x->tmp + from, off + base, n);
     unsigned k = 0;
     if (!gaps) memcpy(p.lane, lane_numbers + first, n);
-    else /* they move to the front, never beyond their own place */
+    else /* elements move to the front, so none is overwritten before it is read */
       MX_FOR_LANES (l, m) p.address[k] = p.address[l], p.lane[k++] = (uint8_t)l;
     if (!place(&p, s->bytes, gaps)) return 0;
   }

@@ -15,11 +15,12 @@
 #include <string.h>
 
 /* ---- what warps know ------------------------------------------------------------------------------------------*/
-/* What the warp knows, itself included; later accesses of its own are not. */
+/* The set of what the warp knows, including its own accesses so far. */
 static struct clocks *publish(struct warp_state *w) {
   return mx__clocks_with(mx__clocks_keep(w->known), w->number, w->time++);
 }
-/* Of its own lanes the warp knows what one of them published and another one reads. */
+/* The warp learns the set. What it says about the warp itself becomes known to all its lanes: one of them published it,
+ * and another one has read it. */
 static void learn(struct warp_state *w, struct clocks *c) {
   const uint32_t own = mx__clocks_time(c, w->number);
   if (own > w->lane_floor) w->lane_floor = own;
@@ -83,7 +84,8 @@ bool mx__race_syncs_between(const struct mx_check *c, uint64_t lo, uint64_t hi) 
   return c->nsyncs && lo < c->syncs_hi[global] && hi > c->syncs_lo[global];
 }
 
-/* One lane's strong access or weak write at a place where warps may have synchronised. release: what it publishes. */
+/* A lane's strong access, or its weak write to a place through which warps may have synchronised. release: the set that
+ * it publishes. */
 static void synchronise(struct mx_check *c, struct warp_state *w, const struct site *s, uint64_t block,
                         uint64_t address, uint64_t of_block, bool reads, bool writes, struct clocks **released) {
   const bool strong = s->access == ACCESS_STRONG || s->access == ACCESS_ATOMIC;
@@ -103,7 +105,8 @@ static void synchronise(struct mx_check *c, struct warp_state *w, const struct s
   } else if (strong) all = s->block_scope ? NULL : w->fence[0], own = w->fence[1];
   if (!cell && !own && !all) return;
   if (!cell && !(cell = sync_cell(c, address, of_block, true))) return;
-  const bool goes_on = reads && strong; /* an atomic's write carries on what was published there before */
+  /* an atomic's write also publishes what the previous write there had published */
+  const bool goes_on = reads && strong;
   if (!goes_on) mx__clocks_drop(cell->all), cell->all = NULL;
   if (!goes_on || cell->own_block != block) mx__clocks_drop(cell->own), cell->own = NULL;
   cell->own_block = block;
@@ -132,16 +135,16 @@ void mx__race_fence(struct mx_exec *x, const struct site *s) {
 
 void mx__race_meet(struct mx_exec *x, uint64_t group) { lanes_meet(check_of(x), warp_state(x), group, x->warp->live); }
 
-/* Lanes arrive: what they know then is what the others will know. */
+/* Lanes arrive at a barrier: what they know is what the others will know when it completes. */
 void mx__race_arrive(struct mx_exec *x, uint32_t number) {
   struct block_state *b = block_state(x->block);
   struct warp_state *w = warp_state(x);
-  learn(w, w->pending[0]); /* a barrier is as good as the second fence: so the guides' own last-block pattern has it */
+  learn(w, w->pending[0]); /* a barrier counts as the second fence: the guides' own last-block pattern relies on that */
   learn(w, w->pending[1]);
   b->arrived[number] = mx__clocks_join(b->arrived[number], publish(w));
 }
 
-/* All blocks of a cluster come to its barrier; the leader is let go first. */
+/* All blocks of the cluster arrive at its barrier; the leader is released first. */
 static void join_cluster(struct mx_block *leader) {
   struct clocks *all = NULL;
   for (uint32_t k = 0; k < leader->nmembers; k++)
@@ -156,7 +159,7 @@ static void join_cluster(struct mx_block *leader) {
   mx__clocks_drop(all);
 }
 
-/* Warps that wait for it go on; those that have not come to wait learn of it when they do. */
+/* Warps that wait at the cluster's barrier go on; those that have arrived but do not wait yet learn when they do. */
 static void cluster_barrier(struct mx_block *b) {
   struct block_state *s = block_state(b);
   if (b->leader == b) join_cluster(b);
@@ -175,12 +178,12 @@ void mx__race_await(struct mx_exec *x) { learn(warp_state(x), block_state(x->blo
 
 bool mx__race_waits(const struct mx_check *c, const struct mx_block *b, uint32_t number, uint64_t *waited) {
   const struct block_state *s = block_state(b);
-  bool all = b->leader->nmembers == 1; /* else others access its shared memory, too */
+  bool all = b->leader->nmembers == 1; /* otherwise other blocks access its shared memory, too */
   for (uint32_t w = 0; w < b->nwarps; w++) {
     const struct warp_state *of = &s->warps[w];
     const uint64_t arrived = b->barriers[number].arrived[w], one = arrived & -arrived;
     waited[w] = 0;
-    MX_FOR_LANES (l, arrived & ~of->together ? arrived : one) /* for all, or by the first for all */
+    MX_FOR_LANES (l, arrived & ~of->together ? arrived : one) /* for each lane, or by the first lane for all */
       waited[w] |= (uint64_t)((mx__ops[c->code->sites[of->barrier_site[l]].insn->op].flags & MX_F_SYNC) != 0) << l;
     if (waited[w] && !(arrived & ~of->together)) waited[w] = arrived;
     all &= waited[w] && !(b->warps[w].live & ~waited[w]);
@@ -201,74 +204,6 @@ void mx__race_barrier(struct mx_check *c, struct mx_block *b, uint32_t number, c
   s->arrived[number] = NULL;
 }
 
-/* ---- records and readers ------------------------------------------------------------------------------------------*/
-static bool is_strong(const struct site *s) { return s->access == ACCESS_STRONG || s->access == ACCESS_ATOMIC; }
-
-uint32_t mx__race_record(struct mx_check *c, struct ledger *l, struct warp_state *w, uint32_t site) {
-  struct memo *memo = &w->memo[site];
-  if (l->turn_warp != w->number || l->turn_time != w->time) {
-    l->turn_warp = w->number, l->turn_time = w->time;
-    l->turn_first = l->nrecords ? (uint32_t)l->nrecords : 1;
-    l->turn_lists = l->n ? (uint32_t)l->n : 1;
-    l->turn_strong = false;
-  }
-  if (memo->of == l && l->records[memo->record].warp == w->number && l->records[memo->record].time == w->time)
-    return memo->record;
-  if (!mx__check_grow(c, (void **)&l->records, l->nrecords, &l->records_room, sizeof *l->records) ||
-      l->nrecords >= READER_LIST - 1)
-    return c->failed = true, 0;
-  if (!l->nrecords) l->nrecords = 1; /* 0 is nobody */
-  l->records[l->nrecords] = (struct record){w->number, w->time, site};
-  l->strong_writes |= c->code->sites[site].writes && is_strong(&c->code->sites[site]);
-  if (c->code->sites[site].writes) l->last_write = (uint32_t)l->nrecords;
-  l->turn_strong |= is_strong(&c->code->sites[site]);
-  *memo = (struct memo){l, (uint32_t)l->nrecords++};
-  return memo->record;
-}
-
-static size_t reader_slot(const struct ledger *l, const struct reader *r) {
-  uint64_t h = ((uint64_t)r->record << 32 | r->next) * 0x9E3779B97F4A7C15u + ((uint64_t)r->origin << 8 | r->lane);
-  h ^= h >> 29;
-  size_t at = (size_t)(h * 0xBF58476D1CE4E5B9u >> 32) & (l->hash_size - 1);
-  for (; l->hash[at]; at = (at + 1) & (l->hash_size - 1)) {
-    const struct reader *o = &l->readers[l->hash[at]];
-    if (o->record == r->record && o->next == r->next && o->lane == r->lane && o->origin == r->origin) break;
-  }
-  return at;
-}
-uint32_t mx__race_list(struct mx_check *c, struct ledger *l, struct reader r) {
-  if (l->n * 2 + 2 >= l->hash_size) {
-    const size_t size = l->hash_size ? l->hash_size * 2 : 1024;
-    uint32_t *more = calloc(size, sizeof *more);
-    if (!more) return c->failed = true, 0;
-    free(l->hash);
-    l->hash = more, l->hash_size = size;
-    for (size_t k = 1; k < l->n; k++) more[reader_slot(l, &l->readers[k])] = (uint32_t)k;
-  }
-  if (!l->n) l->n = 1;
-  const size_t at = reader_slot(l, &r);
-  if (l->hash[at]) return l->hash[at] | READER_LIST;
-  if (!mx__check_grow(c, (void **)&l->readers, l->n, &l->room, sizeof r)) return 0;
-  r.length = r.next & READER_LIST ? l->readers[r.next & ~READER_LIST].length + 1 : 1;
-  l->readers[l->n] = r;
-  return (l->hash[at] = (uint32_t)l->n++) | READER_LIST;
-}
-static void ledger_begin(struct ledger *l) {
-  if (l->n > 1) memset(l->hash, 0, l->hash_size * sizeof *l->hash);
-  l->n = l->nrecords = 1;
-  l->turn_warp = UINT64_MAX;
-  l->turn_strong = l->strong_writes = false;
-  l->last_write = 0;
-  l->nlater = 0;
-}
-static void ledger_free(struct ledger *l) {
-  free(l->records);
-  free(l->later);
-  free(l->readers);
-  free(l->hash);
-  *l = (struct ledger){0};
-}
-
 /* ---- one access -----------------------------------------------------------------------------------------------*/
 struct touch {
   struct mx_exec *x;
@@ -276,14 +211,25 @@ struct touch {
   struct warp_state *w;
   const struct site *site;
   const struct mx_access *a;
-  uint32_t number, record; /* of the site; its record */
+  uint32_t number, record; /* number: of the site; record: of the access */
   uint64_t block;
   bool strong;
-  struct ledger *ledger; /* of the cells that are touched, and the number of the cell: */
+  struct ledger *ledger; /* of the cells that are accessed; the number of the cell: */
   uint32_t cell;
-  uint32_t memo; /* another warp's record that is known to be before this */
-  bool told;     /* something has been found */
+  uint32_t memo; /* another warp's record that is known to be ordered before this access */
+  bool told;     /* a finding has been made */
+  /* A finding counts a lane once for each access, however many bytes or readers it concerns. Reported for this lane: */
+  unsigned told_lane, ntold;
+  uint64_t told_of[8]; /* the other accesses: site, and whether it is of this warp */
 };
+static bool has_been_told(struct touch *t, unsigned lane, uint32_t site, bool same_warp) {
+  const uint64_t other = (uint64_t)site << 1 | same_warp;
+  if (t->told_lane != lane) t->told_lane = lane, t->ntold = 0;
+  for (unsigned k = 0; k < t->ntold; k++)
+    if (t->told_of[k] == other) return true;
+  if (t->ntold < sizeof t->told_of / sizeof *t->told_of) t->told_of[t->ntold++] = other;
+  return false;
+}
 
 /* The list `next` with one more reader in front. */
 static uint32_t list_of(const struct touch *t, uint32_t record, uint8_t lane, uint32_t next) {
@@ -297,27 +243,28 @@ static struct reader reader_of(const struct touch *t, uint32_t list) {
 }
 static uint64_t block_of(const struct mx_check *c, uint64_t warp) { return warp / c->launch->warps; }
 
-bool mx__race_knows(const struct ledger *l, const struct warp_state *w, uint32_t record) {
-  const struct record *r = &l->records[record];
-  return r->time <= (r->warp == w->number ? w->lane_floor : mx__clocks_time(w->known, r->warp));
+bool mx__race_knows(struct ledger *l, const struct warp_state *w, uint32_t record) {
+  const struct record r = mx__record(l, record);
+  return r.time <= (r.warp == w->number ? w->lane_floor : mx__clocks_time(w->known, r.warp));
 }
 static bool ordered(struct touch *t, uint32_t record, uint8_t lane, unsigned mine) {
   if (record == t->memo) return true;
-  const struct record *r = &t->ledger->records[record];
-  if (r->warp == t->w->number) return lane_knows(t->w, mine, lane == LANE_MANY ? 64 : (unsigned)lane - 1, r->time);
-  if (mx__clocks_time(t->w->known, r->warp) < r->time) return false;
+  const struct record r = mx__record(t->ledger, record);
+  if (r.warp == t->w->number) return lane_knows(t->w, mine, lane == LANE_MANY ? 64 : (unsigned)lane - 1, r.time);
+  if (mx__clocks_time(t->w->known, r.warp) < r.time) return false;
   t->memo = record;
   return true;
 }
-/* Both strong, and each in the other's scope. */
+/* Whether both accesses are strong, and each is within the other's scope. */
 static bool agree(const struct touch *t, uint32_t record) {
-  const struct record *r = &t->ledger->records[record];
-  const struct site *s = &t->c->code->sites[r->site];
-  if (!t->strong || !is_strong(s)) return false;
-  return (!t->site->block_scope && !s->block_scope) || block_of(t->c, r->warp) == t->block;
+  const struct record r = mx__record(t->ledger, record);
+  const struct site *s = &t->c->code->sites[r.site];
+  if (!t->strong || !mx__is_strong(s)) return false;
+  return (!t->site->block_scope && !s->block_scope) || block_of(t->c, r.warp) == t->block;
 }
 
-/* Whether lane l stores what is there already, or what `other`, a lane of the same instruction, stores there. */
+/* Whether lane l stores the value that is there already, or that `other`, a lane of the same instruction, stores
+ * there. */
 static bool same_value(const struct touch *t, unsigned l, int other) {
   const struct site *s = t->site;
   if (!s->elements) return false;
@@ -328,7 +275,8 @@ static bool same_value(const struct touch *t, unsigned l, int other) {
     if (cls != MX_R32 && cls != MX_R64) return false;
     const size_t step = cls == MX_R32 ? 4 : 8;
     const unsigned char *v = mx__operand(t->x, mx__operand_ref(t->c->insn, s->first_value + k));
-    const bool one = t->x->uniform_operands >> (s->first_value + k) & 1; /* only lane 0's is there */
+    /* the operand is uniform, and only lane 0's copy exists */
+    const bool one = t->x->uniform_operands >> (s->first_value + k) & 1;
     const unsigned char *there = other >= 0 ? v + (size_t)(one ? 0 : other) * step : t->a->host[l] + k * bytes;
     if (memcmp(v + (one ? 0 : l) * step, there, bytes)) return false;
   }
@@ -339,7 +287,7 @@ static const char *how(const struct site *s, bool write) {
   return s->access == ACCESS_ATOMIC ? "atomic access" : write ? "write" : "read";
 }
 static void conflict(struct touch *t, unsigned l, uint64_t address, uint32_t record, uint8_t lane, bool was_write) {
-  const struct record r = t->ledger->records[record];
+  const struct record r = mx__record(t->ledger, record);
   const bool same_warp = r.warp == t->w->number, write = t->a->write;
   const int other = lane == LANE_MANY ? -1 : lane - 1;
   if (write && was_write && t->site->access != ACCESS_ATOMIC) {
@@ -348,6 +296,7 @@ static void conflict(struct touch *t, unsigned l, uint64_t address, uint32_t rec
     if (same_value(t, l, together ? other : -1)) return;
   }
   t->told = true;
+  if (has_been_told(t, l, r.site, same_warp)) return;
   const struct site *os = &t->c->code->sites[r.site];
   const char *kind = !write ? "write-read" : was_write ? "write-write" : "read-write";
   struct finding *f = mx__finding(t->x, same_warp ? MX_CHECK_SYNC : MX_CHECK_RACE,
@@ -359,7 +308,7 @@ static void conflict(struct touch *t, unsigned l, uint64_t address, uint32_t rec
                   other >= 0 ? 1ull << other : 0);
   free(lanes);
   const bool far = block_of(t->c, r.warp) != t->block;
-  const bool scope = t->strong && is_strong(os);
+  const bool scope = t->strong && mx__is_strong(os);
   mx__found_end(f, mx__format(same_warp ? "%s of what another lane of the warp %s, and they have not met in between"
                                           "%s"
                               : scope   ? "%s of what %s: both are strong, but of block scope, which does "
@@ -377,23 +326,23 @@ static void check_readers(struct touch *t, unsigned l, uint64_t address, const s
   uint32_t r = cell->readers;
   if (!(r & READER_LIST)) {
     if (!ordered(t, r, cell->read[b], l) && !agree(t, r))
-      conflict(t, l, address, r, cell->read[b], t->c->code->sites[t->ledger->records[r].site].writes);
+      conflict(t, l, address, r, cell->read[b], t->c->code->sites[mx__record(t->ledger, r).site].writes);
     return;
   }
   while (r & READER_LIST) {
     const struct reader n = reader_of(t, r);
     if (!ordered(t, n.record, n.lane, l) && !agree(t, n.record))
-      conflict(t, l, address, n.record, n.lane, t->c->code->sites[t->ledger->records[n.record].site].writes);
+      conflict(t, l, address, n.record, n.lane, t->c->code->sites[mx__record(t->ledger, n.record).site].writes);
     r = n.next;
   }
 }
 
-/* Of one warp and one of its times the first reader stands for those that come later, if it is as weak. */
+/* Whether an earlier reader of the same warp and time stands for this one, too, being as weak. */
 static bool stands(const struct touch *t, uint32_t record) {
-  const struct record *r = &t->ledger->records[record];
-  return r->warp == t->w->number && r->time == t->w->time && (t->strong || !is_strong(&t->c->code->sites[r->site]));
+  const struct record r = mx__record(t->ledger, record);
+  return r.warp == t->w->number && r.time == t->w->time && (t->strong || !mx__is_strong(&t->c->code->sites[r.site]));
 }
-/* The cell's readers and lane l; those that are before it are not needed any more. */
+/* Adds lane l to the cell's readers, and drops those that are ordered before it. */
 static void add_reader(struct touch *t, unsigned l, struct cell *cell, unsigned first, unsigned last) {
   const uint8_t lane = (uint8_t)(l + 1);
   if (cell->readers && !(cell->readers & READER_LIST) && stands(t, cell->readers)) {
@@ -404,7 +353,7 @@ static void add_reader(struct touch *t, unsigned l, struct cell *cell, unsigned 
   uint8_t front = lane;
   if (cell->readers && !(cell->readers & READER_LIST)) {
     const uint8_t was = cell->read[first];
-    if (was && t->ledger->records[cell->readers].warp == t->w->number) {
+    if (was && mx__record(t->ledger, cell->readers).warp == t->w->number) {
       if (!ordered(t, cell->readers, was, l)) front = LANE_MANY;
     } else if (was && !ordered(t, cell->readers, was, l)) next = list_of(t, cell->readers, was, 0);
   } else if (cell->readers) {
@@ -412,7 +361,7 @@ static void add_reader(struct touch *t, unsigned l, struct cell *cell, unsigned 
     const bool stays = stands(t, head.record);
     if (stays && (head.lane == lane || head.lane == LANE_MANY)) return;
     next = cell->readers;
-    if (t->ledger->records[head.record].warp == t->w->number) { /* of one warp the last one stands for all */
+    if (mx__record(t->ledger, head.record).warp == t->w->number) { /* one reader of each warp is enough, the last one */
       front = head.lane == lane || ordered(t, head.record, head.lane, l) ? lane : LANE_MANY;
       next = head.next;
       if (stays) record = head.record;
@@ -426,8 +375,8 @@ static void add_reader(struct touch *t, unsigned l, struct cell *cell, unsigned 
   }
 }
 
-/* Strong writes that nothing orders are no race, and none of them stands for the others: those before the last one stay
- * in the list of readers, for reads and writes that are not strong. */
+/* Unordered strong writes are no race, and none of them stands for the others: all but the last one are kept in the
+ * list of readers, to be compared with reads and writes that are not strong. */
 static void add_strong_writer(struct touch *t, unsigned l, struct cell *cell, unsigned b) {
   const uint32_t record = cell->writer, list = cell->readers & READER_LIST ? cell->readers : 0;
   if (record == t->record || ordered(t, record, cell->wrote[b], l)) return;
@@ -438,15 +387,15 @@ static void add_strong_writer(struct touch *t, unsigned l, struct cell *cell, un
 static void check_strong_writers(struct touch *t, unsigned l, uint64_t address, uint32_t list) {
   for (uint32_t r = list; r & READER_LIST;) {
     const struct reader n = reader_of(t, r);
-    const struct site *s = &t->c->code->sites[t->ledger->records[n.record].site];
+    const struct site *s = &t->c->code->sites[mx__record(t->ledger, n.record).site];
     if (s->writes && !ordered(t, n.record, n.lane, l) && !agree(t, n.record))
       conflict(t, l, address, n.record, n.lane, true);
     r = n.next;
   }
 }
 
-/* Tells what is wrong with lane l's access to bytes of a cell. Returned: one with a strong writer before this one, or
- * `last`. */
+/* Reports what is wrong with lane l's access to the bytes of a cell. Returns a byte with a strong writer that is not
+ * ordered before this access, or `last`. */
 static unsigned check_bytes(struct touch *t, unsigned l, uint64_t address, const struct cell *cell, unsigned first,
                             unsigned last) {
   const uint8_t lane = (uint8_t)(l + 1);
@@ -463,7 +412,7 @@ static unsigned check_bytes(struct touch *t, unsigned l, uint64_t address, const
     }
   if (!t->a->write) {
     if (cell->readers & READER_LIST && cell->writer &&
-        is_strong(&t->c->code->sites[t->ledger->records[cell->writer].site]))
+        mx__is_strong(&t->c->code->sites[mx__record(t->ledger, cell->writer).site]))
       check_strong_writers(t, l, address, cell->readers);
   } else if (cell->readers)
     for (unsigned b = first; b < last; b++)
@@ -490,7 +439,7 @@ static void touch_bytes(struct touch *t, unsigned l, uint64_t address, struct ce
     cell->wrote[b] = t->strong && again && cell->wrote[b] && cell->wrote[b] != lane ? LANE_MANY : lane;
 }
 
-/* Whether other bytes of the cell than these belong to another record, which must not be lost. */
+/* Whether other bytes of the cell belong to another record, which must not be lost. */
 static bool crowded(const struct cell *c, uint32_t record, bool write, unsigned first, unsigned last) {
   for (unsigned b = 0; b < 4; b++) {
     if (b >= first && b < last) continue;
@@ -522,46 +471,50 @@ static void touch_cell(struct touch *t, unsigned l, uint64_t address, const stru
   struct cell cell = {cells->writer[number], cells->readers[number], {0}, {0}};
   const uint32_t wrote = cells->wrote[number] & ~DEFINED, defined = cells->wrote[number] & DEFINED;
   memcpy(cell.wrote, &wrote, 4);
-  memcpy(cell.read, &cells->read[number], 4);
+  mx__read_unpack(cells->read[number], cell.read);
   struct cell *four = cell.writer == BY_BYTE ? &t->c->byte_cells[cell.readers] : NULL;
   if (!four && last - first < 4 && crowded(&cell, t->record, t->a->write, first, last))
     if (!(four = take_apart(t->c, &cell))) return;
   if (!four) touch_bytes(t, l, address, &cell, first, last);
   for (unsigned b = first; four && b < last; b++) touch_bytes(t, l, address - first + b, &four[b], b, b + 1);
+  if (!mx__read_pack(cell.read, &cells->read[number]) && !take_apart(t->c, &cell)) return;
   cells->writer[number] = cell.writer, cells->readers[number] = cell.readers;
   memcpy(&cells->wrote[number], cell.wrote, 4);
   cells->wrote[number] |= defined;
-  memcpy(&cells->read[number], cell.read, 4);
 }
 
-/* Lanes from l on touch all four bytes of a cell, each its own, so that it need not be taken apart: all that is known
- * of it is looked at before any of it is replaced. False: its readers stay, and nothing was done. */
+/* Records an access by lanes from l on, each to all four bytes of a cell of its own, so that the cell need not be split
+ * into bytes: everything in it is checked before any of it is replaced. False: the cell's readers must be kept, and
+ * nothing was done. */
 static bool touch_whole(struct touch *t, unsigned l, uint64_t address, const struct cells *cells, uint64_t number) {
   const unsigned bytes = (unsigned)t->a->bytes;
   const uint32_t record = cells->readers[number];
   struct cell cell = {cells->writer[number], record, {0}, {0}};
   const uint32_t wrote = cells->wrote[number] & ~DEFINED, defined = cells->wrote[number] & DEFINED;
   memcpy(cell.wrote, &wrote, 4);
-  memcpy(cell.read, &cells->read[number], 4);
+  mx__read_unpack(cells->read[number], cell.read);
   t->cell = (uint32_t)number;
   if (cell.writer == BY_BYTE) return false;
   const bool same = !t->a->write && record && !(record & READER_LIST) && stands(t, record);
   for (unsigned b = 0; b < 4 && record && !t->a->write && !same; b++)
     if (record & READER_LIST || (cell.read[b] && !ordered(t, record, cell.read[b], l + b / bytes))) return false;
-  for (unsigned b = 0; b < 4; b += bytes) check_bytes(t, l + b / bytes, address + b, &cell, b, b + bytes);
+  uint8_t wrote_by[4], read_by[4];
+  uint16_t packed;
   for (unsigned b = 0; b < 4; b++) {
     const uint8_t lane = (uint8_t)(l + b / bytes + 1);
-    if (t->a->write) cell.wrote[b] = lane, cell.read[b] = 0;
-    else cell.read[b] = !same || !cell.read[b] || cell.read[b] == lane ? lane : LANE_MANY;
+    wrote_by[b] = t->a->write ? lane : cell.wrote[b];
+    read_by[b] = t->a->write ? 0 : !same || !cell.read[b] || cell.read[b] == lane ? lane : LANE_MANY;
   }
+  if (!mx__read_pack(read_by, &packed)) return false;
+  for (unsigned b = 0; b < 4; b += bytes) check_bytes(t, l + b / bytes, address + b, &cell, b, b + bytes);
   if (t->a->write) cells->writer[number] = t->record, cells->readers[number] = 0;
   else if (!same) cells->readers[number] = t->record;
-  memcpy(&cells->wrote[number], cell.wrote, 4);
+  memcpy(&cells->wrote[number], wrote_by, 4);
   cells->wrote[number] |= defined;
-  memcpy(&cells->read[number], cell.read, 4);
+  cells->read[number] = packed;
   return true;
 }
-/* The lanes from l on that touch a cell so; 0: they do not. */
+/* The lanes from l on that access a whole cell like this; 0: not even l does. */
 static uint64_t whole_cell(const struct mx_access *a, unsigned l, uint64_t address) {
   const unsigned n = 4 / (unsigned)a->bytes;
   if (address & 3 || l + n > MX_MAX_LANES) return 0;
@@ -574,7 +527,7 @@ static uint64_t whole_cell(const struct mx_access *a, unsigned l, uint64_t addre
 
 void mx__race_read(struct mx_check *c, struct warp_state *w, const struct cells *cells, uint64_t cell, unsigned lane,
                    uint32_t record) {
-  const uint32_t site = cells->ledger->records[record].site;
+  const uint32_t site = mx__record(cells->ledger, record).site;
   const struct mx_access a = {.bytes = 4};
   struct touch t = {.c = c,
                     .w = w,
@@ -587,8 +540,8 @@ void mx__race_read(struct mx_check *c, struct warp_state *w, const struct cells 
   touch_cell(&t, lane, 0, cells, cell, 0, 4);
 }
 
-/* The cells of the memory around a generic address, and the address that the first is for; NULL: it has none. of: the
- * block whose shared memory it is, UINT64_MAX: nobody's. */
+/* The cells that cover a generic address, and the address of the first one; NULL: there are none. of: the block whose
+ * shared memory it is; UINT64_MAX: not shared. */
 static const struct cells *cells_at(const struct mx_check *c, const struct mx_exec *x, uint64_t address, uint64_t bytes,
                                     uint64_t *lo, uint64_t *of) {
   if (address >> MX_WINDOW_SHIFT == MX_WINDOW_SHARED) {
@@ -607,7 +560,7 @@ static const struct cells *cells_at(const struct mx_check *c, const struct mx_ex
 
 /* ---- buffers that are only read -----------------------------------------------------------------------------------
  * Where all writes of a launch are known to be of variables and buffers (origin.c), reads of other buffers need not be
- * looked at, as long as no write leaves what it was meant for. */
+ * recorded, as long as no write leaves the object that it was meant for. */
 static bool is_inside(const struct site *s, uint64_t address, uint64_t bytes) {
   return s->has_range && address - s->lo < s->size && s->size - (address - s->lo) >= bytes;
 }
@@ -653,7 +606,7 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
                     .a = a,
                     .number = site,
                     .block = block_state(x->block)->number,
-                    .strong = is_strong(&c->code->sites[site])};
+                    .strong = mx__is_strong(&c->code->sites[site])};
   if (t.site->access == ACCESS_ASYNC || a->lanes == 0) return;
   struct clocks *released = NULL;
   const bool atomic = t.site->access == ACCESS_ATOMIC;
@@ -663,10 +616,10 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
   if (a->write && c->unraced && t.site->known_range)
     MX_FOR_LANES (l, a->lanes)
       if (!is_inside(t.site, a->address[l] + a->base, a->bytes)) race_all(c);
-  uint64_t before = 0; /* the address of the lane before */
-  unsigned same = 0;   /* lanes that have had this address */
+  uint64_t before = 0; /* the previous lane's address */
+  unsigned same = 0;   /* how many lanes had this address */
   const bool narrow = a->bytes < 4 && !t.strong && !syncs && !t.site->waits;
-  uint64_t done = 0; /* lanes that were looked at together with one before */
+  uint64_t done = 0; /* lanes that were handled together with an earlier one */
   MX_FOR_LANES (l, a->lanes) {
     if (done >> l & 1) continue;
     const uint64_t address = a->address[l] + a->base;
@@ -674,7 +627,8 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
     same = same && address == before ? same + 1 : 1;
     before = address;
     if (t.site->unraced && is_inside(t.site, address, a->bytes)) continue;
-    if (same > 2 && !a->write && !t.strong && !t.told) continue; /* several lanes read this, and nothing was found */
+    /* several lanes read this address, and nothing was found */
+    if (same > 2 && !a->write && !t.strong && !t.told) continue;
     const struct cells *cells = cells_at(c, x, address, a->bytes, &lo, &of);
     if (!cells) continue;
     if (cells->ledger != t.ledger) {
@@ -682,7 +636,7 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
       if (!(t.record = mx__race_record(c, t.ledger, t.w, site))) break;
     }
     if (relaxed && !(address & 3) && cells->writer[(address - lo) / 4] == t.record &&
-        !mx__race_syncs_between(c, address, address + a->bytes)) { /* who else there is was looked at then */
+        !mx__race_syncs_between(c, address, address + a->bytes)) { /* other accesses were examined then */
       uint32_t *wrote = &cells->wrote[(address - lo) / 4];
       if ((*wrote & ~DEFINED) != (uint32_t)(l + 1) * 0x01010101u) *wrote |= LANE_MANY * 0x01010101u;
       continue;
@@ -708,12 +662,12 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
 
 /* ---- life ---------------------------------------------------------------------------------------------------------*/
 void mx__race_begin(struct mx_check *c) {
-  ledger_begin(&c->ledger);
+  mx__ledger_begin(&c->ledger);
   find_unraced(c);
 }
 void mx__race_end(struct mx_check *c) {
   for (size_t k = 0; k < c->syncs_size; k++) mx__clocks_drop(c->syncs[k].all), mx__clocks_drop(c->syncs[k].own);
-  ledger_free(&c->ledger);
+  mx__ledger_free(&c->ledger);
   free(c->byte_cells);
   free(c->syncs);
   c->byte_cells = NULL;
@@ -743,7 +697,7 @@ void mx__race_block(struct mx_check *c, struct block_state *s) {
   for (unsigned n = 0; n <= MX_BARRIERS; n++) mx__clocks_drop(s->arrived[n]), s->arrived[n] = NULL;
   mx__clocks_drop(s->passed);
   s->passed = NULL;
-  ledger_begin(&s->ledger);
+  mx__ledger_begin(&s->ledger);
   for (uint32_t w = 0; w < s->nwarps; w++) memset(s->warps[w].memo, 0, (c->code->nsites + 1u) * sizeof(struct memo));
   s->records_before = s->lists_before = 1;
 }
@@ -751,5 +705,5 @@ void mx__race_block_end(struct block_state *s) {
   for (uint32_t w = 0; w < s->nwarps; w++) warp_end(&s->warps[w]);
   for (unsigned n = 0; n <= MX_BARRIERS; n++) mx__clocks_drop(s->arrived[n]);
   mx__clocks_drop(s->passed);
-  ledger_free(&s->ledger);
+  mx__ledger_free(&s->ledger);
 }

@@ -1,38 +1,42 @@
-/* What the tools keep for each byte of memory: four bytes of a cell. Three of these are of a launch; in the one that
- * says which lane wrote there is also a bit for whether somebody has, which stays from launch to launch. */
+/* What the tools keep for each byte of memory: three and a half bytes of a cell. Two and a half are for one launch; the
+ * other one says which lane wrote the byte, and has one bit, kept from launch to launch, for whether it has ever been
+ * written. */
 #include "check.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
-/* Of so many bytes; each member's part has room for what comes behind the last one in a vector. */
+/* How much memory the cells of so many bytes take; each member has room for a whole vector behind its last element. */
 static size_t cells_room(uint64_t bytes) { return bytes / 4 + 32; }
 static void *map(size_t bytes) {
   void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return at == MAP_FAILED ? NULL : at;
 }
+/* Of a launch, without what stays. */
+enum { LAUNCH_BYTES = 2 * sizeof(uint32_t) + sizeof(uint16_t) };
 static struct cells cells_in(uint32_t *at, uint32_t *wrote, size_t room, struct ledger *ledger) {
-  return at ? (struct cells){at, at + room, wrote, at + 2 * room, ledger} : (struct cells){.wrote = wrote};
+  return at ? (struct cells){at, at + room, wrote, (uint16_t *)(void *)(at + 2 * room), ledger}
+            : (struct cells){.wrote = wrote};
 }
 
 /* ---- shared memory ------------------------------------------------------------------------------------------------*/
 bool mx__shadow_block(const struct mx_check *c, struct block_state *b) {
   const size_t room = cells_room(c->launch->shared_bytes);
   if (!b->cells.writer) {
-    uint32_t *at = calloc(room, 16);
-    if (at) b->cells = cells_in(at, at + 3 * room, room, &b->ledger);
-  } else memset(b->cells.writer, 0, room * 16);
+    uint32_t *at = calloc(room, sizeof *at + LAUNCH_BYTES);
+    if (at) b->cells = cells_in(at + room, at, room, &b->ledger);
+  } else memset(b->cells.wrote, 0, room * (sizeof *b->cells.wrote + LAUNCH_BYTES));
   return b->cells.writer;
 }
-void mx__shadow_block_end(struct block_state *b) { free(b->cells.writer); }
+void mx__shadow_block_end(struct block_state *b) { free(b->cells.wrote); }
 
 /* ---- global memory and the heap -----------------------------------------------------------------------------------*/
 static uint64_t bytes_of(const struct mx_check *c, unsigned k) {
   const struct mx_device *d = c->device;
   return !k ? d->memory.global.top : d->heap ? mx__heap_size(d->heap) : 0;
 }
-/* The bytes that say who has written get room for all that there is. Not while a launch uses them. */
+/* Makes room for all memory in the arrays that say who has written. Not while a launch uses them. */
 static bool grow(struct mx_check *c, unsigned k) {
   const uint64_t bytes = bytes_of(c, k);
   const size_t was = c->wrote[k] ? cells_room(c->wrote_bytes[k]) * 4 : 0, now = cells_room(bytes) * 4;
@@ -57,7 +61,7 @@ bool mx__shadow_begin(struct mx_check *c) {
     c->cells_bytes[k] = bytes_of(c, k);
     if (!c->cells_bytes[k] || !(races || c->tools & MX_CHECK_UNINIT)) continue;
     const size_t room = cells_room(c->cells_bytes[k]);
-    uint32_t *at = races ? map(room * 12) : NULL;
+    uint32_t *at = races ? map(room * LAUNCH_BYTES) : NULL;
     if ((races && !at) || !grow(c, k)) return false;
     c->cells[k] = cells_in(at, c->wrote[k], room, &c->ledger);
   }
@@ -69,7 +73,7 @@ static void drop_wrote(struct mx_check *c, unsigned k) {
 }
 void mx__shadow_end(struct mx_check *c) {
   for (unsigned k = 0; k < 2; k++) {
-    if (c->cells[k].writer) munmap(c->cells[k].writer, cells_room(c->cells_bytes[k]) * 12);
+    if (c->cells[k].writer) munmap(c->cells[k].writer, cells_room(c->cells_bytes[k]) * LAUNCH_BYTES);
     c->cells[k] = (struct cells){0};
   }
   if (!c->nundefined) drop_wrote(c, 0);

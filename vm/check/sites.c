@@ -1,4 +1,5 @@
-/* What the table and its operands tell of each instruction of a launch, found once, before it begins. */
+/* What the instruction table and the operands say about each instruction of a launch, computed once before it
+ * begins. */
 #include "check.h"
 
 #include "vm/load/prepare.h"
@@ -38,7 +39,7 @@ static void describe_access(struct site *s, const struct mx_op_info *o, const st
     }
 }
 
-/* The slot of a register in its frame's shadow: predicates, 32-bit slots, 64-bit slots, then spill cells alike. */
+/* A register's slot in its frame's shadow: predicates first, then 32-bit slots, 64-bit slots and spill cells. */
 static uint32_t slot_of(const struct mx_pfunc *fn, uint32_t lanes, mx_ref r, unsigned cls) {
   const struct mx_func *f = fn->func;
   if (r & 1) return NO_SLOT;
@@ -81,7 +82,7 @@ static bool describe_registers(struct mx_check *c, struct site *s, const struct 
                                  : (callee ? callee->args[k - results].cls : proto->arg[k - results]);
         const struct reg r = {slot_of(fn, c->code->prep->lanes, i->more[k], cls), cls == MX_R128, cls == MX_PRED, 0};
         if (!mx__check_grow(c, (void **)&c->code->regs, c->code->nregs, room, sizeof r)) return false;
-        c->code->regs[c->code->nregs++] = r; /* literals too: by number of the argument */
+        c->code->regs[c->code->nregs++] = r; /* literals too, since operands are found by number */
         ++*n;
       }
       continue;
@@ -101,7 +102,7 @@ static bool describe_registers(struct mx_check *c, struct site *s, const struct 
       const bool address = k + 1 < o->nopnds && o->opnd[k + 1].type == MX_T_off;
       struct reg r = {slot_of(fn, c->code->prep->lanes, mx__operand_ref(i, k), cls), cls == MX_R128, cls == MX_PRED,
                       address};
-      /* a choice needs its operands by number */
+      /* a selection needs its operands by their numbers */
       if (s->selects && !out) {
         if (!mx__check_grow(c, (void **)&c->code->regs, c->code->nregs, room, sizeof r)) return false;
         c->code->regs[c->code->nregs++] = r;
@@ -112,7 +113,7 @@ static bool describe_registers(struct mx_check *c, struct site *s, const struct 
   return true;
 }
 
-/* Instructions that compiled code may not do by itself although nothing but their registers is their own. */
+/* Lists the instructions that compiled code may not execute by itself, though they access registers only. */
 static bool name_watched(struct mx_check *c) {
   size_t size;
   FILE *to = open_memstream(&c->code->check_list, &size);
@@ -164,7 +165,7 @@ bool mx__sites_make(struct mx_check *c) {
         mx__order_of(c, s);
       if (!describe_registers(c, s, fn, &room)) return false;
     }
-    /* the frame gets room for the shadow: masks of defined lanes, and notes */
+    /* the frame gets room for the shadow: masks of defined lanes, and numbers of notes */
     c->code->shadow_at[f] = (fn->frame_bytes + 7u) & ~7u;
     c->code->nslots[f] = all_slots(fn->func);
     fn->frame_bytes = (c->code->shadow_at[f] + c->code->nslots[f] * 12u + 63u) & ~63u;

@@ -1,7 +1,7 @@
-/* Order and scope of atomics, fences and strong accesses. The machine has one order and one scope for all, and its code
- * does not keep what the text says; so it is read in the text, where that is known: the instruction's line in the
- * module's line table. Without the text they count as acquire and release of the whole device, which hides races and
- * invents none. */
+/* Order and scope of atomics, fences and strong accesses. The machine treats all alike, so its code does not contain
+ * what the text says; it is read again from the text, where that is available: from the instruction's line, found
+ * through the module's line table. Without the text they count as acquire and release at device scope, which may hide
+ * races but invents none. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -44,8 +44,7 @@ static const char *line_of(const struct mx_check *c, const char *file, uint32_t 
   return p;
 }
 
-/* The suffixes of the one instruction of the line that begins with `base`, as far as its mnemonic goes; NULL: there is
- * none, or more than one. */
+/* The suffixes of the line's one instruction that begins with `base`; NULL: there is none, or more than one. */
 static const char *mnemonic(const char *line, const char *base, size_t *length) {
   const size_t n = strlen(base), end = strcspn(line, "\n");
   const char *found = NULL;
@@ -72,7 +71,8 @@ void mx__order_of(const struct mx_check *c, struct site *s) {
   const char *text = file ? line_of(c, file, line) : NULL, *p = NULL;
   size_t n = 0;
   /* the words that the row's own spelling begins with */
-  for (const char *w = mx__ops[s->insn->op].spelling; text && *w && !p; w += strspn(w, "<|")) {
+  const char *spelling = mx__ops[s->insn->op].spelling;
+  for (const char *w = spelling + strspn(spelling, "<|"); text && *w && !p; w += strspn(w, "<|")) {
     char base[16];
     const size_t k = strcspn(w, "<|.[{>");
     if (!k) {
@@ -89,7 +89,7 @@ void mx__order_of(const struct mx_check *c, struct site *s) {
   }
   if (!p) return;
   s->block_scope = has(p, n, ".cta");
-  if (s->access != ACCESS_ATOMIC) return; /* a fence orders both ways; loads and stores have their order in the code */
+  if (s->access != ACCESS_ATOMIC) return; /* fences order both ways; loads and stores have their order in the code */
   const bool both = has(p, n, ".acq_rel");
   s->acquires = both || has(p, n, ".acquire");
   s->releases = both || has(p, n, ".release");

@@ -1,6 +1,6 @@
 /* The sync tool: masks that name lanes which have ended, shuffles that read from lanes which do not take part, barriers
- * that part of a warp or of a block misses. Lanes that never come are a deadlock, which the machine reports
- * (memory_trap makes a finding of it); warp-synchronous accesses are found by race.c. */
+ * at which a part of a warp or of a block is missing. If lanes never come, that is a deadlock, which the machine
+ * reports (memory.c makes a finding of it); warp-synchronous accesses are found by race.c. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -12,7 +12,16 @@ static uint64_t mask_of(const struct mx_exec *x, const struct mx_insn *i, uint64
   return mx__types[o->opnd[o->nopnds - 1].type].bits == 64 ? ((const uint64_t *)p)[lane] : ((const uint32_t *)p)[lane];
 }
 
-/* Lanes of a .sync operation, with its masks. */
+/* Lanes are at a .sync operation, and their masks name others that have ended at exit_site. */
+static void names_ended(struct mx_check *c, uint32_t site, uint64_t warp, uint64_t lanes, uint64_t named,
+                        uint32_t exit_site) {
+  struct finding *f = mx__found_at(c, MX_CHECK_SYNC, "mask-ended", site, warp, lanes, exit_site, 0);
+  if (!f) return;
+  char *text = mx__lanes_text(named);
+  mx__found_other(f, c, mx__format("%s ended", text ? text : "lanes"), exit_site, warp, 0);
+  mx__found_end(f, mx__format("the mask names %s, which have ended", text ? text : "lanes"));
+  free(text);
+}
 static void masks(struct mx_exec *x, uint32_t site, uint64_t m) {
   struct mx_check *c = check_of(x);
   const struct warp_state *w = warp_state(x);
@@ -21,14 +30,7 @@ static void masks(struct mx_exec *x, uint32_t site, uint64_t m) {
     const uint64_t gone = mask_of(x, c->insn, l) & w->ended;
     wrong |= (uint64_t)(gone != 0) << l, named |= gone;
   }
-  if (!wrong) return;
-  struct finding *f = mx__finding(x, MX_CHECK_SYNC, "mask-ended", site, wrong, w->exit_site[__builtin_ctzll(named)], 0);
-  if (!f) return;
-  char *lanes = mx__lanes_text(named);
-  mx__found_other(f, c, mx__format("%s ended", lanes ? lanes : "lanes"), w->exit_site[__builtin_ctzll(named)],
-                  w->number, 0);
-  mx__found_end(f, mx__format("the mask names %s, which have ended", lanes ? lanes : "lanes"));
-  free(lanes);
+  if (wrong) names_ended(c, site, w->number, wrong, named, w->exit_site[__builtin_ctzll(named)]);
 }
 
 static void shuffle(struct mx_exec *x, uint32_t site, uint64_t m, bool sync) {
@@ -67,13 +69,20 @@ void mx__sync_before(struct mx_exec *x, uint32_t site, uint64_t m) {
   if (s->effect == MX_DOES_SHUFFLE) shuffle(x, site, m, sync);
 }
 
+/* Lanes may also end while others wait for them: those that took a branch to the end, and stood there until now. */
 void mx__sync_exit(struct mx_exec *x, uint32_t site, uint64_t m) {
+  struct mx_check *c = check_of(x);
   struct warp_state *w = warp_state(x);
+  for (uint32_t k = 0; k < x->warp->nsplits; k++) {
+    const struct mx_split *s = &x->warp->splits[k];
+    if (s->state == MX_WAIT_SYNC && s->sync_mask & m)
+      names_ended(c, site_at(c, s->frame->fn, s->pc), w->number, s->mask, s->sync_mask & m, site);
+  }
   w->ended |= m;
   MX_FOR_LANES (l, m) w->exit_site[l] = site;
 }
 
-/* A barrier is complete: who is missing, and who of a warp came another way. */
+/* A barrier is complete: finds lanes that are missing, and lanes of a warp that arrived at another instruction. */
 void mx__sync_barrier(struct mx_check *c, struct mx_block *b, uint32_t number) {
   const struct mx_barrier *bar = &b->barriers[number];
   const struct block_state *s = block_state(b);

@@ -1,13 +1,14 @@
-/* The uninit tool: values that nobody wrote, reported where they decide something: a branch, an address, a count, or a
- * store whose value the host reads.
+/* The uninit tool: use of undefined values, that is, of registers and memory that were never written. They are reported
+ * where they have consequences: in a branch, an address, a count, or a store whose value the host reads.
  *
  * A bit for each lane of each register (in a shadow behind the frame's slots) and for each byte of memory (shadow.c)
- * says whether the value is defined. A result is defined where all operands are; a choice, where what it chose is. With
- * each register and each stored word goes a number that says where the undefined value came from (struct origin_note).
- * Memory of the device is taken as written unless it was allocated while the tool was on and nobody has written it.
+ * says whether the value is defined. A result is defined if all operands are; a selection's, if the selected operand
+ * is. With each register and each stored word goes a number that says where the undefined value came from (struct
+ * origin_note). Device memory counts as written unless it was allocated while the tool was on.
  *
- * As long as a warp has met no undefined value, registers are followed only that may be read before they are written
- * (definite.c): all others are defined. The first undefined value taints the warp, and all are followed. */
+ * As long as a warp has met no undefined value, only those registers are followed that may be read before they are
+ * written (definite.c), since all others are defined. The first undefined value taints the warp, and all are
+ * followed. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -35,7 +36,7 @@ static uint32_t *notes_of(const struct mx_check *c, struct mx_frame *f) {
                               (size_t)c->code->nslots[f->fn->number] * 8);
 }
 
-/* The other half: where the undefined value came from. */
+/* The second half of the text: where the undefined value came from. */
 static void tell_origin(const struct mx_check *c, struct finding *f, uint32_t from, uint64_t warp) {
   const struct origin_note *n = from && c->notes ? &c->notes[from - 1] : NULL;
   static const char *const texts[] = {[NOTE_REGISTER] = "a register that was not written before, read",
@@ -60,7 +61,7 @@ static void decides(struct mx_exec *x, uint32_t site, uint64_t lanes, uint32_t f
   mx__found_end(f, mx__format("%s depends on a value that was never written", what));
 }
 
-/* From here on values are followed in the current warp; all registers that have not been until now are defined. */
+/* From here on all values of the current warp are followed; registers that were not followed so far are defined. */
 static void taint(struct mx_exec *x) {
   struct mx_check *c = check_of(x);
   warp_state(x)->tainted = true;
@@ -72,13 +73,13 @@ static void taint(struct mx_exec *x) {
 }
 const struct mx_insn *mx__uninit_leave(struct mx_exec *x, const struct mx_insn *i) {
   taint(x);
-  x->steps--; /* it is executed again */
+  x->steps--; /* the instruction is executed again */
   return mx__leave(x, i->pc, MX_EV_RESCHED);
 }
 static bool is_followed(const struct mx_check *c, const struct mx_frame *f, uint32_t slot) {
   return !c->light || mx__is_tracked(c, f->fn->number, slot);
 }
-/* A register's lanes that are not defined, of m. */
+/* The lanes of m in which a register is undefined. */
 static uint64_t missing(const struct mx_check *c, struct mx_frame *f, const struct reg *r, uint64_t m, uint32_t *from) {
   uint64_t bad = 0;
   for (unsigned k = 0; r->slot != NO_SLOT && k <= r->pair; k++)
@@ -100,15 +101,39 @@ static void put(struct mx_exec *x, struct mx_frame *f, const struct reg *r, uint
   }
 }
 
-/* Of SEL(type, C, A, B): which operands stand behind; the row's own text says it. */
+/* The undefined lanes of SEL(type, C, A, B): which operands are selected from which is read from the row's text. */
 static uint64_t chosen(struct mx_exec *x, uint64_t m, const uint64_t *bad) {
   const struct mx_insn *i = check_of(x)->insn;
   const struct mx_op_info *o = &mx__ops[i->op];
   uint64_t a = 0;
   if (o->nopnds != 4) return bad[0] | bad[1] | bad[2];
   if (o->opnd[3].type == MX_T_pred) a = *(const uint64_t *)mx__operand(x, i->o[3]);
-  else return bad[2] | (bad[0] & bad[1]); /* by the sign of a number */
+  else return bad[2] | (bad[0] & bad[1]); /* selected by the sign of a number */
   return (bad[2] | (bad[0] & a) | (bad[1] & ~a)) & m;
+}
+
+/* The lanes of m whose result of a warp operation is undefined; bad: those that have an undefined operand. The results
+ * of ballots and matches count as defined if some lane's operand is, since the bits of the others may be masked off. */
+static uint64_t from_others(struct mx_exec *x, const struct site *s, uint64_t m, const uint64_t *bad_of, uint64_t bad) {
+  const struct mx_insn *i = check_of(x)->insn;
+  const struct mx_op_info *o = &mx__ops[i->op];
+  const unsigned first = o->opnd[1].role == MX_OUT ? 2 : 1;
+  if (s->effect == MX_DOES_SHUFFLE) {
+    const uint32_t *b = mx__operand(x, i->o[first + 1]), *clamp = mx__operand(x, i->o[first + 2]);
+    uint64_t result = m & (bad_of[1] | bad_of[2] | bad_of[3]);
+    MX_FOR_LANES (l, m & ~result) {
+      bool in_range;
+      const unsigned j = mx__shuffle_source(i->mod, (unsigned)l, x->lanes, b[l], clamp[l], &in_range);
+      result |= (bad_of[0] >> (in_range ? j : (unsigned)l) & 1) << l;
+    }
+    return result;
+  }
+  if (s->effect == MX_DOES_REDUCE) return m;
+  if (s->effect == MX_DOES_VOTE) { /* lanes whose predicates are defined may decide */
+    const uint64_t p = *(const uint64_t *)mx__operand(x, i->o[first]), yes = p & m & ~bad, no = ~p & m & ~bad;
+    return (i->mod == 0 ? no : i->mod == 1 ? yes : yes && no) ? 0 : m;
+  }
+  return bad == m ? m : 0;
 }
 
 void mx__uninit_before(struct mx_exec *x, uint32_t site, uint64_t m) {
@@ -150,7 +175,7 @@ void mx__uninit_before(struct mx_exec *x, uint32_t site, uint64_t m) {
     if (b && !first) first = from;
   }
   if (s->selects && s->nin == 3) bad = chosen(x, m, bad_of);
-  if (o->cls == MX_CROSS && bad != m) bad = 0; /* some lane has a value that others may get */
+  if (o->cls == MX_CROSS && bad) bad = from_others(x, s, m, bad_of, bad);
   c->result = m & ~bad;
   c->result_from = first;
 }
@@ -166,7 +191,8 @@ void mx__uninit_after(struct mx_exec *x, uint32_t site, uint64_t m, struct mx_fr
     defined &= c->loaded;
     if (m & ~c->loaded) from = c->loaded_from;
   }
-  for (unsigned k = 0; k < s->nout; k++) put(x, f, &out[k], m, defined, from);
+  for (unsigned k = 0; k < s->nout; k++) /* the predicate of a shuffle depends on lanes only */
+    put(x, f, &out[k], m, s->effect == MX_DOES_SHUFFLE && out[k].predicate ? m : defined, from);
 }
 
 void mx__uninit_call(struct mx_exec *x, uint32_t site, struct mx_frame *caller, struct mx_frame *callee) {
@@ -191,7 +217,7 @@ void mx__uninit_call(struct mx_exec *x, uint32_t site, struct mx_frame *caller, 
       mx__defined_set(b->local + (x->warp->number * x->lanes + l) * b->local_stride + lo, hi - lo, false);
 }
 
-/* The lanes of x->mask return: the caller's results, which nobody reads before they are there. */
+/* The lanes of x->mask return: the caller's results become defined or not, and are not read before that. */
 void mx__uninit_return(struct mx_exec *x) {
   struct mx_check *c = check_of(x);
   struct mx_frame *callee = x->frame, *caller = callee->parent;
@@ -275,13 +301,13 @@ static struct stored *stored_at(struct mx_check *c, uint64_t address, bool make)
   return &c->stored[at];
 }
 
-/* Device memory in which an undefined value is stored is looked at from then on, if it was not. */
+/* From now on, device memory in which an undefined value is stored is followed. */
 static void look_after(struct mx_check *c, uint64_t address) {
   const struct mx_alloc *a = mx__memory_record(c->launch->memory, address, NULL);
   if (a) mx__undefined_add(c, a->lo, a->size, true);
 }
 
-/* Whether some lane reads what nobody wrote. */
+/* Whether some lane reads memory that was never written. */
 static bool reads_undefined(struct mx_check *c, const struct mx_exec *x, const struct mx_access *a) {
   MX_FOR_LANES (l, a->lanes) {
     enum undefined_what what;
@@ -293,7 +319,7 @@ static bool reads_undefined(struct mx_check *c, const struct mx_exec *x, const s
 bool mx__uninit_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a) {
   struct mx_check *c = check_of(x);
   const struct site *s = &c->code->sites[site];
-  if (s->effect == MX_DOES_COPY) return false; /* mx__uninit_copy */
+  if (s->effect == MX_DOES_COPY) return false; /* see mx__uninit_copy */
   if (x->in_compiled && s->nout && !s->object && (!a->write || s->access == ACCESS_ATOMIC) && reads_undefined(c, x, a))
     return true;
   const bool object = s->object, atomic = s->access == ACCESS_ATOMIC && !object;
@@ -303,7 +329,7 @@ bool mx__uninit_touch(struct mx_exec *x, uint32_t site, const struct mx_access *
     bool defined = c->result >> l & 1;
     unsigned char *wrote = mx__uninit_bytes(c, x, l, address, a->bytes, &what);
     if ((!a->write || atomic) && !object) {
-      /* copies of structures take holes along: what has a defined byte counts as defined */
+      /* Copies of structures include their padding, so an element with any defined byte counts as defined. */
       if (wrote && mx__defined_none(wrote, a->bytes)) {
         const struct stored *kept = c->nstored && what == NOTE_GLOBAL ? stored_at(c, address & ~3ull, false) : NULL;
         c->loaded &= ~(1ull << l);
@@ -379,7 +405,7 @@ static void set(struct mx_check *c, uint64_t address, uint64_t bytes, bool to) {
 void mx__uninit_heap(struct mx_check *c, uint64_t address, uint64_t bytes) { set(c, address, bytes, false); }
 
 /* ---- the host -----------------------------------------------------------------------------------------------------*/
-/* Bytes in which others have been before are no longer defined; where nobody has been, nothing is touched. */
+/* Bytes that are reused are undefined again; bytes that were never used need not be marked. */
 static void undefine(struct mx_check *c, uint64_t address, uint64_t bytes) {
   enum { PAGE = 4096 };
   unsigned char *at = mx__shadow_wrote(c, address, bytes), *end = at + bytes;
@@ -409,7 +435,7 @@ void mx__undefined_written(struct mx_check *c, uint64_t address, uint64_t bytes)
     const struct undefined *u = &c->undefined[k];
     if (address - u->lo >= u->size) continue;
     if (bytes > u->size - (address - u->lo)) bytes = u->size - (address - u->lo);
-    if (address == u->lo && bytes == u->size) return undefined_drop(c, k); /* all of it is written */
+    if (address == u->lo && bytes == u->size) return undefined_drop(c, k); /* all of it has been written */
     return set(c, address, bytes, true);
   }
 }
@@ -425,8 +451,8 @@ void mx__undefined_copied(struct mx_check *c, uint64_t to, uint64_t from, uint64
 }
 
 /* ---- what the host reads ------------------------------------------------------------------------------------------
- * At the end of a launch, while its sites are known, words that hold undefined values get a finding that nobody sees
- * before the host reads one of them. */
+ * At the end of a launch, while its sites are known, words that hold undefined values get a hidden finding, which is
+ * reported when the host reads one of them. */
 static int by_address(const void *a, const void *b) {
   const uint64_t x = ((const struct stored *)a)->address, y = ((const struct stored *)b)->address;
   return x < y ? -1 : x > y;
@@ -465,7 +491,7 @@ void mx__undefined_read(struct mx_check *c, uint64_t address, uint64_t bytes) {
       continue;
     s->finding->info.count++;
     if (s->finding->hidden) s->finding->hidden = false, c->nfindings++;
-    s->finding = NULL; /* a word is told of once */
+    s->finding = NULL; /* each word is reported once */
   }
 }
 
