@@ -18,7 +18,7 @@ struct chunk {
 };
 static void *get(struct ja *a, size_t n) {
   struct chunk *c = calloc(1, sizeof *c + 8 + n);
-  if (!c) abort(); /* a process of its own: its caller goes on without compiled code */
+  if (!c) abort(); /* this process may abort: libmx then goes on without compiled code */
   c->next = a->memory;
   a->memory = c;
   return (char *)(c + 1) + 8;
@@ -42,7 +42,7 @@ static uint32_t add_field(const struct ja *a, unsigned field, unsigned cls, uint
 static uint32_t touch(const struct ja *a, const struct ja_ins *i, bool out, uint32_t *slots) {
   uint32_t n = 0;
   const mx_word w = *i->w;
-  if (i->kind == JA_CALLS) { /* arguments and results have moves of their own; a frame begins with zeros */
+  if (i->kind == JA_CALLS) { /* moves pass arguments and results; the frame begins with zeros */
     for (uint32_t s = 0; out && i->zero && s < a->nslots; s++)
       if (ja_has(i->zero, s)) slots[n++] = s;
     return n;
@@ -50,7 +50,7 @@ static uint32_t touch(const struct ja *a, const struct ja_ins *i, bool out, uint
   if (i->kind == JA_RETURNS) return 0;
   if (!out && mx_w_guard(w) != MX_GUARD_NONE) slots[n++] = ja_slot(a, MX_PRED, mx_w_guard(w));
   if (i->o->flags & MX_F_BRANCH) return n;
-  if (i->op == MX_RET) { /* the machine takes the results from their slots */
+  if (i->op == MX_RET) { /* the machine takes results from their slots */
     for (uint32_t k = 0; !out && k < a->f->nresults; k++)
       n = add_field(a, a->f->results[k].slot, a->f->results[k].cls, slots, n);
     return n;
@@ -94,14 +94,14 @@ bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_
     if (!ja_has(uni, s[k])) return false;
   return true;
 }
-/* Whether the results are the same in all lanes if the inputs are. */
+/* Whether the results are uniform if the inputs are. */
 static bool keeps_uniform(const struct ja *a, const struct ja_ins *i) {
   if (i->o->flags & MX_F_MOVI || i->kind == JA_CALLS) return true;
   if (ja_local(a, i)) return true;
   if (i->op == MX_SREG_32 && mx_w_operand(i->w, 1) == MX_SR_WARPID) return true;
   if (mx__effect(i->op) == MX_DOES_SREG) return mx__sregs[mx_w_operand(i->w, 1)].varies >= MX_PER_BLOCK;
   if (i->o->cls == MX_LANE) return jx_meanings[i->op] != NULL;
-  /* one address, one value; local memory differs from lane to lane */
+  /* A load from one address gives one value; but local memory is another one for each lane. */
   if (i->o->cls == MX_MEM && mx__row_access[i->op].kind == MX_ACCESS_LOAD) {
     const unsigned space = mx_w_mod(*i->w) >> 2;
     return space != MX_GENERIC && space != MX_LOCAL;
@@ -119,11 +119,11 @@ void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t 
 }
 
 /* ---- where slots are written ----------------------------------------------------------------------------*/
-/* Asked for by each access, in blocks of thousands of instructions: so it is looked up, not looked for. */
+/* By slot, since each access asks for the last write of one, in blocks of thousands of instructions. */
 static void list_writes(struct ja *a) {
   uint32_t s[JA_MAX_TOUCH];
   a->first_write = get(a, sizeof *a->first_write * (a->nslots + 2u));
-  uint32_t *next = a->first_write + 1; /* while the lists fill: where each one goes on */
+  uint32_t *next = a->first_write + 1; /* by slot: where the next write goes */
   for (uint32_t k = 0; k < a->nins; k++)
     for (uint32_t n = ja_defs(a, &a->ins[k], s); n--;) next[s[n] + 1]++;
   for (uint32_t slot = 1; slot <= a->nslots; slot++) next[slot] += next[slot - 1];
@@ -155,7 +155,7 @@ static bool makes_float(const struct ja_ins *i) {
          i->o->opnd[1].role == MX_IN;
 }
 static bool is_nan(uint32_t v) { return (v & 0x7FFFFFFF) > 0x7F800000; }
-/* A copy's source: a slot, or JA_NONE and *harmless whether a constant is no NaN. */
+/* The slot that the instruction copies; JA_NONE: a constant, and *harmless whether it is no NaN. */
 static uint32_t copied(const struct ja *a, const struct ja_ins *i, bool *harmless) {
   *harmless = false;
   if (ja_result_bits(i) != 32) return JA_NONE;
@@ -188,7 +188,7 @@ bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const ui
   if (i->form == MX_FORM_COPY && ja_result_bits(i) == 32)
     return ja_has(raw_after, ja_slot(a, MX_R32, mx_w_operand(i->w, 0)));
   if (i->o->opnd[k].type != MX_T_f32) return false;
-  /* a row whose NaNs are canonical tells NaNs from numbers only; so do comparisons */
+  /* A row with canonical NaN results only distinguishes NaNs from numbers; so do comparisons. */
   return makes_float(i) || (i->o->opnd[0].type == MX_T_pred && mx__is_spelled(i->op, "setp"));
 }
 
@@ -233,7 +233,7 @@ static void find_blocks(struct ja *a) {
   }
   free(listed);
   for (uint32_t pc = 0; pc < f->ncode; pc++) a->nblocks += lead[pc];
-  a->bwords = (a->nblocks + 1 + 63) / 64; /* a bit more for the function's return */
+  a->bwords = (a->nblocks + 1 + 63) / 64; /* one bit more, for the function's return */
   a->blocks = get(a, sizeof *a->blocks * (a->nblocks + 1));
   a->block_of_pc = get(a, sizeof *a->block_of_pc * (f->ncode + 1));
   memset(a->block_of_pc, 0xFF, sizeof *a->block_of_pc * (f->ncode + 1));
@@ -264,7 +264,7 @@ static void find_blocks(struct ja *a) {
   }
 }
 /* ---- liveness ---------------------------------------------------------------------------------------------*/
-/* What lanes still read where they are; then with what those read that stand elsewhere. */
+/* Slots that lanes still read in their own block; then also those that lanes pending elsewhere read. */
 static void liveness(struct ja *a) {
   uint64_t *live = set_new(a, a->words);
   for (bool again = true; again;) {
@@ -281,14 +281,14 @@ static void liveness(struct ja *a) {
     }
   }
 }
-/* Whether a slot is one of the frame's function itself. */
+/* Whether a slot belongs to that frame. */
 static bool owns(const struct ja *a, uint32_t frame, uint32_t slot) {
   const struct mx_func *f = &a->image->funcs[a->frames[frame].func];
   const uint32_t of[] = {[MX_PRED] = f->npred, [MX_R32] = f->n32, [MX_R64] = f->n64};
   const unsigned cls = ja_class(a, slot);
   return ja_number(a, slot) - a->frames[frame].first[cls] < of[cls];
 }
-/* What a copy of a function reads before it has written it is 0. False: there is nothing of that kind. */
+/* Finds slots of copies that are read before they are written: they must read as 0. False: there are none. */
 static bool find_zeros(struct ja *a) {
   uint64_t *live = set_new(a, a->words);
   bool any = false;
@@ -334,7 +334,8 @@ static const struct ja_ins *branch_of(const struct ja *a, uint32_t b) {
 static void uniformity(struct ja *a) {
   uint64_t *uni = set_new(a, a->words);
   for (uint32_t b = 0; b < a->nblocks; b++) memset(a->blocks[b].uni_in, b ? 0xFF : 0, 8 * a->words);
-  for (uint32_t b = 0; b < a->nblocks; b++) { /* what tables lead to, and what follows calls, comes from the machine */
+  /* the machine sets the slots of blocks that tables lead to, and of those behind calls */
+  for (uint32_t b = 0; b < a->nblocks; b++) {
     const struct ja_ins *last = &a->ins[a->blocks[b].end - 1];
     if (last->op == MX_BRX) JA_FOR_SUCC(a, b, s, memset(a->blocks[s].uni_in, 0, 8 * a->words));
   }
@@ -362,7 +363,7 @@ static void floats(struct ja *a) {
     memset(a->blocks[b].float_in, b ? 0xFF : 0, 8 * a->words);
     memset(a->blocks[b].raw_in, 0, 8 * a->words);
   }
-  for (int second = 0; second < 2; second++) /* float first: raw depends on it */
+  for (int second = 0; second < 2; second++) /* float first: raw is computed from it */
     for (bool again = true; again;) {
       again = false;
       for (uint32_t b = 0; b < a->nblocks; b++) {
@@ -404,8 +405,8 @@ static void find_entries(struct ja *a) {
     }
     if (last->op == MX_BRX && b + 1 < a->nblocks && a->blocks[b + 1].meets) a->blocks[b + 1].entry = true;
   }
-  for (uint32_t b = 0; b < a->nblocks; b++)
-    a->blocks[b].entry &= !ja_frame_of(a, b); /* inside of copies, the functions' own code is entered */
+  /* inside copies nothing can be entered: the machine enters the function's own code */
+  for (uint32_t b = 0; b < a->nblocks; b++) a->blocks[b].entry &= !ja_frame_of(a, b);
 }
 
 static void find_loops(struct ja *a) {
@@ -424,11 +425,12 @@ static void find_loops(struct ja *a) {
 bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kernel, const char *stops, unsigned counts,
                   uint32_t lanes) {
   *u = (struct ja_unit){.image = image,
+                        /* the checker keeps shadows by frame, which inlined calls do not have */
                         .stops = stops,
                         .counts = counts,
                         .lanes = lanes,
                         .clocks = stops || mx_keeps_clocks(image),
-                        .in_line = counts == MX_COUNT_CHECKED ? 0 : JI_SMALL, /* frames have the checker's shadows */
+                        .in_line = counts == MX_COUNT_CHECKED ? 0 : JI_SMALL,
                         .reachable = mx__reachable(image, kernel),
                         .wanted = calloc(image->nfuncs + 1u, sizeof *u->wanted),
                         .calls = calloc(image->nfuncs + 1u, sizeof *u->calls),
@@ -481,7 +483,8 @@ struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func) {
     for (uint32_t b = 0; b < a->nblocks; b++) memset(a->blocks[b].flow_in, 0, 8 * a->words);
     liveness(a);
   }
-  /* What is hidden makes slots differ, which makes more branches divergent: until nothing changes. */
+  /* Hiding a branch makes slots differ between lanes, which may make more branches divergent: repeated until nothing
+   * changes. */
   for (uint32_t before = JA_NONE, now = 0; before != now;) {
     before = now;
     ja_plan_divergence(a);

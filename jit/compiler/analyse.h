@@ -11,92 +11,99 @@
 
 #define JA_NONE UINT32_MAX
 
-/* Where an instruction comes from, and what it is in code that calls are built into: see inline.h. Sets of `counts`: it
- * is one that the machine counts. */
+/* Where an instruction comes from, and its role in code that contains inlined calls: see inline.h. */
 enum ja_kind { JA_PLAIN, JA_ADDED, JA_CALLS, JA_RETURNS };
 struct ja_origin {
   uint32_t frame, pc;    /* pc in the frame's own function */
-  uint32_t bounds, into; /* number of its bounds cache, if it has one; of a call in line: the callee's frame */
+  uint32_t bounds, into; /* number of its bounds cache, if it has one; of a call inlined: the callee's frame */
   uint8_t kind;
-  bool counts, lead; /* lead: a block and an entry begin here */
+  bool counts, lead; /* counts: the machine counts it as a step. lead: a block and an entry begin here */
 };
 /* A call that is inlined; number 0 is the function itself. */
 struct ja_frame {
   uint32_t func, parent, level;
-  uint32_t call, last, begin; /* pc of the call in the parent's function; of a return in this one; where it begins in
-                                 the code that is built */
-  uint32_t first[3];          /* by class: the number of its first slot */
-  uint32_t rank;              /* the machine's, of what is behind the call; 0: it is in a copy */
-  uint64_t local;             /* where its local memory begins, behind where that of frame 0 does */
+  /* call: pc of the call in the caller's function; last: pc of the return in this one; begin: where this function's
+   * copy begins in the inlined code */
+  uint32_t call, last, begin;
+  uint32_t first[3]; /* by class: the number of its first slot */
+  /* the rank in the machine's order of the code behind the call; 0: the call is in a copy itself */
+  uint32_t rank;
+  uint64_t local; /* where its local memory begins, counted from frame 0's */
 };
 
 struct ja_ins {
   uint32_t pc, block, bounds; /* bounds: as in ja_origin */
-  uint32_t frame, into, steps,
-      ticks; /* steps: so many are counted in its block before it; what these add to the clock */
+  /* steps: how many instructions of its block count as steps before it; ticks: by how much these advance the clock */
+  uint32_t frame, into, steps, ticks;
   uint8_t kind;
   bool counts;
   uint8_t form;          /* enum mx_form */
-  bool by_checker, left; /* of checked code: its body does it, or the machine: checked.c */
+  bool by_checker, left; /* in checked code (checked.c): the checker's body does it; compiled code is left before it */
   uint16_t op;
   const mx_word *w;
   const struct mx_op_info *o;
-  uint64_t wide;  /* operands of 8 and 16 bits whose slots may hold more: widths.c */
+  uint64_t wide;  /* operands of 8 and 16 bits whose slots may have higher bits set: widths.c */
   uint64_t *keep; /* of a stop: slots that have to be in the frame here; else NULL. See breakpoints.c */
-  uint64_t *zero; /* of a call in line: slots of the callee that are read before they are written; or NULL */
+  /* of an inlined call: slots of the callee that are read before they are written, and so must be zeroed; or NULL */
+  uint64_t *zero;
 };
 
 struct ja_block {
   uint32_t pc, first, end; /* instructions [first, end) */
-  uint32_t steps, ticks;   /* as many are counted; what they add to the clock */
-  uint32_t succ[2], nsucc; /* where control goes inside this function; tables of brx have no edges here, see leaves */
-  uint32_t rpo,
-      idom;    /* number in reverse postorder; immediate dominator. JA_NONE: control does not get here. See graph.h */
+  uint32_t steps, ticks;   /* how many of them count as steps; by how much these advance the clock */
+  /* its successors inside this function; the targets of brx are not among them, since `leaves` holds there */
+  uint32_t succ[2], nsucc;
+  /* its number in reverse postorder, and its immediate dominator; JA_NONE: it cannot be reached. See graph.h */
+  uint32_t rpo, idom;
   bool leaves; /* its last instruction is always left to the machine */
-  uint32_t rank, turn;                /* the machine's; its number in that order among the blocks here */
-  bool meets;                         /* lanes may meet where it begins: the machine has a JOIN there */
-  bool back_target, entry, divergent; /* divergent: ends in a guarded branch whose guard may differ between lanes */
-  bool hidden;                        /* of a divergent branch: both sides run here */
-  bool converged;                     /* while it runs, no lane of the split is anywhere else */
+  /* rank: in the machine's order; turn: its number in that order among the blocks of this code */
+  uint32_t rank, turn;
+  bool meets; /* lanes may meet at its beginning: the machine has a JOIN there */
+  /* entry: code may be entered here; divergent: it ends in a guarded branch whose guard may differ between lanes */
+  bool back_target, entry, divergent;
+  bool hidden;    /* its divergent branch is hidden: both sides run in compiled code, under masks */
+  bool converged; /* all lanes of the split are here whenever it runs */
   bool seen;
-  uint64_t *pending;     /* blocks before which other lanes may stand while it runs */
-  uint64_t *open;        /* blocks where lanes may be expected; bit nblocks: at the function's return */
+  uint64_t *pending; /* blocks before which other lanes may be waiting while it runs */
+  /* the joins at which lanes may be expected, by the number of the block; bit nblocks: the function's return */
+  uint64_t *open;
   uint32_t nthen, *then; /* blocks that may run after it */
-  uint64_t *live_in;     /* slots that some lane may still read, pending ones included */
-  uint64_t *flow_in;     /* the same for lanes that are here */
-  uint64_t *uni_in;      /* slots that hold one value */
-  uint64_t *float_in;    /* slots whose f32 value may be made canonical (again) without harm, on every way here */
-  uint64_t *raw_in;      /* of these, those whose NaNs may not be canonical yet */
-  uint64_t *preserved;   /* slots that pending lanes will read: results of the block must not overwrite theirs */
+  uint64_t *live_in;     /* slots that any lane may still read, including lanes pending elsewhere */
+  uint64_t *flow_in;     /* slots that the lanes which are here may still read */
+  uint64_t *uni_in;      /* slots that are uniform */
+  /* slots whose f32 value may be made canonical (again) without changing the result, on every path to here */
+  uint64_t *float_in;
+  uint64_t *raw_in;    /* of these, those whose NaNs may not be canonical yet */
+  uint64_t *preserved; /* slots that pending lanes will read: the block's results must be blended into them */
 };
 
 /* What is compiled together: a kernel and all that it may call. */
 struct ja_unit {
   const struct mx_image *image;
   const char *stops;      /* of a debugging session; NULL: none */
-  const char *check_list; /* of checked code: checked.c; NULL: nobody checks */
+  const char *check_list; /* of checked code: checked.c; NULL: no checker watches */
   unsigned counts;        /* as in struct mx_launch */
-  uint32_t lanes;         /* the first ones of a warp, which are all that there are; of the module, or fewer */
+  uint32_t lanes;         /* how many of a warp's lanes exist: the module's number of lanes, or fewer */
   bool clocks;            /* warps keep their clocks */
   const bool *reachable;  /* by function */
-  bool *
-      wanted; /* by function: it needs code of its own; the analysis of a function adds those that its code leaves to */
-  uint32_t in_line;       /* calls of functions of up to so many words are inlined: inline.h */
-  uint32_t *calls;        /* by function: how many instructions call it */
-  uint32_t *first_bounds; /* by function: the machine's number of its first bounds cache */
+  bool *wanted;     /* by function: code is needed for it; analysing a function adds those to which its code leaves */
+  uint32_t in_line; /* functions of up to so many words are inlined: inline.h */
+  uint32_t *calls;  /* by function: how many instructions call it */
+  uint32_t *first_bounds; /* by function: the number of its first bounds cache */
 };
 
 struct ja {
   const struct ja_unit *unit;
   const struct mx_image *image;
   uint32_t lanes;           /* of unit */
-  const struct mx_func *f;  /* with calls built in: a function of its own, see inline.h */
+  const struct mx_func *f;  /* the function, or, with inlined calls, one made of it and the copies, see inline.h */
   uint32_t number;          /* of the function */
   struct ja_origin *origin; /* by pc */
   struct ja_frame *frames;
   uint32_t nframes;
-  bool fixed_stack;       /* its frame's local memory does not grow */
-  uint32_t nslots, words; /* slots: predicates, then 32-bit ones, then 64-bit ones; words of a set of them */
+  bool fixed_stack; /* the frame's local memory has a fixed size */
+  /* slots are numbered predicates first, then 32-bit ones, then 64-bit ones; words: 64-bit words in a set of slots */
+  uint32_t nslots, words;
   struct ja_ins *ins;
   uint32_t nins;
   struct ja_block *blocks;
@@ -108,30 +115,31 @@ struct ja {
     uint32_t head;
     uint64_t *body;
   } * loops;
-  uint32_t nloops; /* natural ones, by the number of the header */
-  bool tangled;    /* nothing is hidden */
+  uint32_t nloops; /* natural loops, in the order of their headers' numbers */
+  bool tangled;    /* the graph is irreducible: no branch is hidden */
   const char *stops;
   unsigned counts;   /* for a profile; 0: for none */
   bool checked;      /* a checker watches */
   bool clocks;       /* as the unit's */
-  uint64_t *written; /* with it: by instruction, slots that may have been written before */
+  uint64_t *written; /* if `checked`: by instruction, the slots that may have been written before it */
   struct ja_write {
     uint32_t ins;
-    bool uniform;        /* the slot is, behind it */
-  } * writes;            /* of slot 0 in the order of the text, then of slot 1, and so on */
-  uint32_t *first_write; /* by slot, and one more */
-  void *memory;          /* chunks, freed whole */
+    bool uniform;        /* the slot is uniform behind it */
+  } * writes;            /* all writes, sorted by slot */
+  uint32_t *first_write; /* by slot, the number of its first write; one entry more than slots */
+  void *memory;          /* the chunks of memory for all of the above, freed together */
 };
 
-/* The unit of a kernel; false: out of memory. One of its functions; NULL: out of memory. */
+/* ja_unit_make: what is compiled for a kernel; false: out of memory. ja_analyse: one of its functions; NULL: out of
+ * memory. */
 bool ja_unit_make(struct ja_unit *u, const struct mx_image *image, uint32_t kernel, const char *stops, unsigned counts,
                   uint32_t lanes);
-/* checked.c: which instructions of checked code compiled code may not do by itself. By pc. */
+/* checked.c: what compiled code may do by itself with each instruction of checked code, by pc. */
 enum ja_check { JA_UNCHECKED, JA_BY_CHECKER, JA_LEFT };
 uint8_t *ja_check_list(const struct ja *a);
 struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func);
 void ja_free(struct ja *a);
-void ja_widths(struct ja *a); /* part of it */
+void ja_widths(struct ja *a); /* a part of ja_analyse() */
 
 static inline bool ja_has(const uint64_t *set, uint32_t k) { return set[k / 64] >> (k % 64) & 1; }
 static inline void ja_add(uint64_t *set, uint32_t k) { set[k / 64] |= 1ull << (k % 64); }
@@ -141,7 +149,7 @@ static inline uint32_t ja_slot(const struct ja *a, unsigned cls, unsigned number
 }
 
 static inline unsigned ja_result_bits(const struct ja_ins *i) { return mx__types[i->o->opnd[0].type].bits; }
-/* Factors of 32 bits, a product of 64. */
+/* Whether it multiplies factors of 32 bits to a product of 64. */
 static inline bool ja_multiplies_wide(const struct ja_ins *i) {
   return (i->form == MX_FORM_MUL || i->form == MX_FORM_MAD) && ja_result_bits(i) > mx__types[i->o->opnd[1].type].bits;
 }
@@ -149,37 +157,38 @@ static inline bool ja_multiplies_wide(const struct ja_ins *i) {
 static inline unsigned ja_class(const struct ja *a, uint32_t slot) {
   return slot < a->f->npred ? MX_PRED : slot < a->f->npred + a->f->n32 ? MX_R32 : MX_R64;
 }
-/* Whether it reads where the frame's local memory begins or ends, and code knows. */
+/* Whether it reads an address of local memory that compiled code knows: where the frame's part begins or ends. */
 static inline bool ja_local(const struct ja *a, const struct ja_ins *i) {
   if (i->op != MX_SREG_64) return false;
   return mx_w_operand(i->w, 1) == MX_SR_LOCAL_BASE || (mx_w_operand(i->w, 1) == MX_SR_LOCAL_TOP && a->fixed_stack);
 }
 static inline uint32_t ja_number(const struct ja *a, uint32_t slot) { return slot - ja_slot(a, ja_class(a, slot), 0); }
-/* The frame of a block's first instruction; whether frame f is k or one that k was called from. */
+/* ja_frame_of: the frame of a block's first instruction. The other: whether frame f is frame k, or was called from it,
+ * directly or not. */
 static inline uint32_t ja_frame_of(const struct ja *a, uint32_t b) { return a->origin[a->blocks[b].pc].frame; }
 static inline bool ja_encloses(const struct ja *a, uint32_t f, uint32_t k) {
   while (a->frames[k].level > a->frames[f].level) k = a->frames[k].parent;
   return k == f;
 }
 
-/* Slots read and written by an instruction; returns their number. At most JA_MAX_TOUCH. */
+/* Collects the slots that an instruction reads and writes; returns how many there are, at most JA_MAX_TOUCH. */
 #define JA_MAX_TOUCH 600
 uint32_t ja_uses(const struct ja *a, const struct ja_ins *i, uint32_t *slots);
 uint32_t ja_defs(const struct ja *a, const struct ja_ins *i, uint32_t *slots);
-/* The last one of instructions from..before that writes the slot; NULL: none does. */
+/* The last write of the slot by an instruction of [from, before); NULL: there is none. */
 const struct ja_write *ja_last_write(const struct ja *a, uint32_t from, uint32_t before, uint32_t slot);
-/* Takes one instruction backwards through a live set. */
+/* Updates a set of live slots from behind the instruction to before it. */
 void ja_live_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *live);
-/* Adds what is live where control may go from block b, tables included. */
+/* Adds the slots that are live where control may go from block b, targets of tables included. */
 void ja_live_out(const struct ja *a, uint32_t b, uint64_t *live);
-/* Takes one instruction forwards through a set of uniform slots. */
+/* Updates a set of uniform slots from before the instruction to behind it. */
 void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *uni);
-/* NaN results become canonical only where someone may look at their bits. Takes one instruction forwards through the
- * sets float and raw (see ja_block). */
+/* NaN results are made canonical only where the program may look at their bits. Updates the sets float and raw (see
+ * struct ja_block) from before the instruction to behind it. */
 void ja_float_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *flt, uint64_t *raw);
-/* Whether the instruction's result does not depend on which NaN its operand k is. */
+/* Whether the instruction's result is the same for every NaN that its operand k may be. */
 bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const uint64_t *raw_after);
-/* Whether all operands that it reads hold one value. */
+/* Whether all operands that it reads are uniform. */
 bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_t *uni);
 static inline bool ja_always_leaves(const struct ja_ins *i) {
   if (i->kind != JA_PLAIN) return false;
@@ -187,11 +196,11 @@ static inline bool ja_always_leaves(const struct ja_ins *i) {
   return (i->o->cls == MX_CTRL && i->op != MX_BRA && i->op != MX_NANOSLEEP) || i->o->flags & MX_F_SYNC ||
          i->o->flags & MX_F_CALL || mx_reads_clock(i->w);
 }
-/* Of these, warp operations, which need the machine only where lanes have to wait for others: then they need not come
- * back at once. */
+/* Of these, warp operations. They need the machine only if lanes have to wait for others, so compiled code need not be
+ * entered again right behind them. */
 static inline bool ja_goes_on(const struct ja_ins *i) { return i->o->flags & MX_F_SYNC && i->o->cls == MX_CROSS; }
 
-/* The statement behind for every block s_ that control may reach from b, tables included. */
+/* Runs a statement for every block s_ that control may reach from block b_, targets of tables included. */
 #define JA_FOR_SUCC(a_, b_, s_, ...) \
   do { \
     const struct ja_block *bl__ = &(a_)->blocks[b_]; \

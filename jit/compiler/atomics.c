@@ -1,7 +1,7 @@
-/* Sums in two forms: in shared memory, as histograms make them: the warps of a block never run at the same time, so one
- * lane after the other adds with plain instructions. And what is added to one address by all
- * lanes, or, where the old value is wanted, by one lane: counters, tickets. All other atomics are the interpreter's
- * bodies'. */
+/* Additions in two native forms. In shared memory, as histograms use them: the warps of a block never run at the same
+ * time, so one lane after another adds with plain instructions. In other memory: all lanes add to one address, or, if
+ * the old value is wanted, one lane does, as with counters and tickets. All other atomics are left to the interpreter's
+ * bodies. */
 #include "lowering.h"
 
 #include "vm/exec/exec.h"
@@ -11,8 +11,8 @@
 
 enum { UNROLL = 4 };
 
-/* One lane: the cell whose address stands at x->tmp + 4 * lane gets what stands 256 bytes further, where the old value
- * is left if it is wanted. */
+/* Adds for one lane: the memory at the host address that x->tmp holds for the lane; the addend is 256 bytes behind
+ * that, where the old value is left if it is wanted. */
 static void add_lane(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *lane, bool wanted) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *at =
@@ -25,10 +25,10 @@ static void add_lane(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *lane, b
   if (wanted) jx_set(j, more, old);
 }
 
-/* Returned: what was there before. */
+/* Adds to memory; returns the old value. */
 static gcc_jit_rvalue *add_at(struct lw *l, gcc_jit_lvalue *cell, gcc_jit_type *t, gcc_jit_rvalue *more, bool shared) {
   struct jx *j = &l->j;
-  if (shared) { /* nobody else runs */
+  if (shared) { /* in shared memory: no other warp of the block runs now */
     gcc_jit_rvalue *old = jx_keep(j, jx_rv(cell));
     jx_set(j, cell, jx_op(j, GCC_JIT_BINARY_OP_PLUS, t, old, more));
     return old;
@@ -55,7 +55,7 @@ static bool add_to_uniform_address(struct lw *l) {
   lw_if_any(l, lw_compare(l, GCC_JIT_COMPARISON_NE, m, lw_u64(l, 0)), at, end);
   lw_checked_access(l, at, bytes, slow);
   gcc_jit_rvalue *several = at ? lw_compare(l, GCC_JIT_COMPARISON_NE, lw_but_lowest(l, m), lw_u64(l, 0))
-                               : NULL; /* the old value is one lane's */
+                               : NULL; /* the old value belongs to one lane */
   gcc_jit_lvalue *cell = lw_field(l, lw_uniform_address(l, at, bytes, true, several, slow), 0, t);
   gcc_jit_rvalue *more = jv_scalar(j, jv_as(j, raw, lw_operand(l, at + 2, 0)));
   if (!at) more = jx_op(j, GCC_JIT_BINARY_OP_MULT, t, more, gcc_jit_context_new_cast(j->c, NULL, lw_count(l, m), t));
@@ -74,7 +74,8 @@ static bool in_shared(struct lw *l) {
   const mx_word w = *l->ins->w;
   const struct mx_row_access ac = mx__row_access[l->ins->op];
   if (!ac.combine || strcmp(ac.combine, "ADD_U32") || mx_w_mod(w) != MX_SHARED) return false;
-  const unsigned at = l->ins->o->nopnds - 3u; /* its result, if there is one, comes before */
+  /* the operand that is the address: the result, if there is one, comes before it */
+  const unsigned at = l->ins->o->nopnds - 3u;
   const bool wide = jx_wide(l->ins->o->opnd[at].type);
   gcc_jit_rvalue *variable;
   const uint64_t off = lw_offset(l, at + 1, &variable);
@@ -85,7 +86,7 @@ static bool in_shared(struct lw *l) {
   gcc_jit_rvalue *lo, *limit, *host, *bad = lw_bounds(l, 4, true, &lo, &limit, &host), *miss = NULL, *lanes[LW_CHUNKS],
                                      *a[LW_CHUNKS];
   jv low = jv_k(j, MX_T_u32, 3), base = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, lo, j->t_u32));
-  /* a window of 32-bit addresses */
+  /* the window's addresses fit in 32 bits */
   jv most = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, limit, j->t_u32));
   for (unsigned c = 0; c < l->nc; c++) {
     lanes[c] = lw_lanes(l, c);

@@ -1,10 +1,12 @@
-/* Code for debugging sessions: instructions before which it is left, always or where a test holds in some lane; and
- * what the frame holds there and elsewhere, for the session to know. The text of stops is vm/debug/compiled.c's: "FUNC
- * PC TEST;" for each. TEST is empty, or "all" where the session will evaluate a condition that may read any register,
- * or the steps of mx_debug_break_test; one that cannot be read, or built, is no test: the code leaves.
+/* Code for debugging sessions: it is left before certain instructions (stops), always or if a test holds in some lane,
+ * and a table tells the session which slots have current values in the frame. The text of stops is
+ * vm/debug/compiled.c's: "FUNC PC TEST;" for each. TEST is empty, or "all" where the session will evaluate a condition
+ * that may read any register, or the steps of mx_debug_break_test; a test that cannot be parsed or built counts as
+ * none: the code always leaves.
  *
- * At a stop the frame has what named registers hold, even if nobody will read it, except what other blocks of a loop
- * have left in them: to carry such values costs the Mandelbrot loop a third of its time, the others nothing. */
+ * At a stop the frame has the values of named registers even where they are dead, except values that other blocks of a
+ * loop left in them: keeping such values alive costs the Mandelbrot loop a third of its time, keeping all others costs
+ * nothing. */
 #include "breakpoints.h"
 
 #include "mx/debug.h"
@@ -31,14 +33,14 @@ static void each_stop(const struct ja *a, void (*f)(void *user, unsigned number,
     if (sscanf(s, "%u %u %n", &func, &pc, &n) == 2 && func == a->number) f(user, number, pc, s + n);
 }
 
-/* ---- what stays in the frame --------------------------------------------------------------------------------*/
-/* By instruction: slots that have been written on some way there; all others are as the frame began. */
+/* ---- what stays in the frame -------------------------------------------------------------------------------- */
+/* By instruction: slots that may have been written on some path to it; all others are still as the frame began. */
 static uint64_t *written_before(const struct ja *a) {
   uint64_t *in = calloc((size_t)a->nblocks * a->words + 1, 8), *all = calloc((size_t)a->nins * a->words + 1, 8),
            *now = set_new(a);
   if (!in || !all) abort();
   uint32_t s[JA_MAX_TOUCH];
-  for (uint32_t k = 0; k < a->f->nargs; k++) { /* 128 bits: two slots */
+  for (uint32_t k = 0; k < a->f->nargs; k++) { /* an argument of 128 bits is two slots */
     const unsigned cls = a->f->args[k].cls;
     ja_add(in, ja_slot(a, cls == MX_R128 ? MX_R64 : cls, a->f->args[k].slot));
     if (cls == MX_R128) ja_add(in, ja_slot(a, MX_R64, a->f->args[k].slot + 1u));
@@ -65,8 +67,8 @@ static uint64_t *written_before(const struct ja *a) {
   return all;
 }
 
-/* By block: the block behind the loop of which it is the header; itself: it is none. Edges lead forward, or to headers.
- */
+/* By block: if it is a loop's header, the block behind the loop, otherwise the block itself. Edges lead forward, or to
+ * headers. */
 static uint32_t loop_end(const struct ja *a, uint32_t header) {
   uint32_t end = header;
   for (uint32_t b = header; b < a->nblocks; b++) JA_FOR_SUCC(a, b, to, if (to == header) end = b + 1);
@@ -80,11 +82,11 @@ static void add_defs(const struct ja *a, const struct ja_ins *i, uint64_t *set, 
     else if (mx_w_guard(*i->w) == MX_GUARD_NONE) ja_del(set, s[m]);
   }
 }
-/* By instruction: slots that may hold what another block in a loop has left there. */
+/* By instruction: slots that may hold a value which another block of a loop left there. */
 static uint64_t *left_by_loops(const struct ja *a) {
   uint64_t *in = calloc((size_t)a->nblocks * a->words + 1, 8), *all = calloc((size_t)a->nins * a->words + 1, 8);
   if (!in || !all) abort();
-  for (uint32_t b = 0, last = 0; b < a->nblocks; b++) { /* loops end before `last` */
+  for (uint32_t b = 0, last = 0; b < a->nblocks; b++) { /* loops end before block `last` */
     uint64_t *now = in + (size_t)b * a->words;
     const struct ja_block *bl = &a->blocks[b];
     const uint32_t end = loop_end(a, b);
@@ -129,7 +131,7 @@ static void keep_names(void *user, unsigned number, uint32_t pc, const char *tes
       keep[w] &= a->written[(size_t)k * a->words + w] & ~(all ? 0 : of->left_by_loops[(size_t)k * a->words + w]);
     add_tested(a, test, keep);
     for (uint32_t w = 0; a->ins[k].keep && w < a->words; w++)
-      keep[w] |= a->ins[k].keep[w]; /* of another stop at the same place */
+      keep[w] |= a->ins[k].keep[w]; /* there may be another stop at the same place */
     a->ins[k].keep = keep;
   }
 }
@@ -156,8 +158,8 @@ void bp_export(struct lw *l, uint32_t number) {
   }
   char name[48];
   snprintf(name, sizeof name, "mx_jit_live_F%u", number);
-  gcc_jit_type *t = gcc_jit_context_new_array_type(l->j.c, NULL, l->j.t_u32,
-                                                   (int)(size / 4)); /* as of 64 bits gccjit 12 writes half of it */
+  /* of a 64-bit integer gccjit 12 would write only half */
+  gcc_jit_type *t = gcc_jit_context_new_array_type(l->j.c, NULL, l->j.t_u32, (int)(size / 4));
   gcc_jit_lvalue *g = gcc_jit_context_new_global(l->j.c, NULL, GCC_JIT_GLOBAL_EXPORTED, t, name);
   gcc_jit_global_set_initializer(g, all, size);
   free(all);
@@ -165,7 +167,8 @@ void bp_export(struct lw *l, uint32_t number) {
 }
 
 /* ---- tests ---------------------------------------------------------------------------------------------------*/
-/* A value of all lanes: 64-bit integers, doubles, truths; registers as they are until something else meets them. */
+/* A value of all lanes: 64-bit integers, doubles, or truth values; registers keep their type until they are combined
+ * with something else. */
 struct value {
   jv c[LW_CHUNKS];
 };
@@ -223,7 +226,7 @@ static void of_register(struct lw *l, struct stack *s, const char *word) {
   for (unsigned c = 0; c < l->nc; c++) v->c[c] = jx_trim(&l->j, lw_get(l, slot, type, c));
 }
 
-/* Registers of 32 bits are compared as they are, also with numbers that they can hold. */
+/* Registers of 32 bits are compared in 32 bits, also with constants that fit. */
 static unsigned common(struct value *x, struct value *y) {
   const unsigned t = x->c[0].t, u = y->c[0].t;
   for (int k = 0; k < 2; k++) {

@@ -1,5 +1,5 @@
-/* Calls in line (inline.h): what is left of a call and of a return where the function's code stands in the call's
- * place; and what code knows of frames: functions, whose bounds and literals it needs, and local memory. */
+/* Inlined calls (inline.h): what remains of a call and a return when the callee's code stands in the call's place; and
+ * what code knows about frames: their functions, whose bounds and literals it needs, and their local memory. */
 #include "lowering.h"
 
 #include "vm/exec/exec.h"
@@ -27,7 +27,7 @@ gcc_jit_rvalue *lw_fn(struct lw *l, uint32_t frame) {
 static gcc_jit_rvalue *of_frame(struct lw *l, uint64_t at, gcc_jit_type *t) {
   return jx_rv(lw_field(l, jx_rv(lw_field(l, l->x, X_FIELD(frame), l->j.t_pu8)), at, t));
 }
-/* Where that of the frame begins in which code was entered. */
+/* Where local memory begins for the frame in which code was entered. */
 static gcc_jit_rvalue *local_base(struct lw *l) {
   struct jx *j = &l->j;
   if (l->kernel) return lw_u64(l, 0);
@@ -52,7 +52,7 @@ static gcc_jit_rvalue *limit(struct lw *l, uint64_t at) {
   gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, X_FIELD(launch), l->j.t_pu8));
   return gcc_jit_context_new_cast(l->j.c, NULL, jx_rv(lw_field(l, launch, at, l->j.t_u32)), l->j.t_u64);
 }
-/* Whether there are frames and local memory for all calls in line. */
+/* The condition that there are frames and local memory for all inlined calls. */
 static gcc_jit_rvalue *has_room(struct lw *l) {
   struct jx *j = &l->j;
   const struct ja *a = l->a;

@@ -1,8 +1,8 @@
-/* Code for a launch under a checker (vm/check/). All that the checker has to see is done by the bodies of its own that
- * instructions have there: accesses to memory, operations of warps, barriers, ends of lanes, and those that it names.
- * Only of plain loads and stores, and of sums that it has code for, it asks first (lw_checked_access), and does them by
- * itself where there is nothing to be told. What it names is a text: "FUNC PC;" for each, where the body does it,
- * "FUNC PC left;" where code is left. */
+/* Code for a launch under a checker (vm/check/). The checker's own bodies do all that it has to see: accesses to
+ * memory, operations of warps, barriers, ends of lanes, and the instructions that it names. For plain loads and stores,
+ * and for atomic additions, compiled code asks first (lw_checked_access), and does them by itself if the answer is that
+ * there is nothing to report. What it names is a text: "FUNC PC;" for each, where the body does it, "FUNC PC left;"
+ * where code is left. */
 #include "lowering.h"
 
 #include "vm/exec/exec.h"
@@ -20,8 +20,8 @@ uint8_t *ja_check_list(const struct ja *a) {
   return listed;
 }
 
-/* The numbers that addresses are made of go where the machine looks for them; returned: the one of all lanes, if it is
- * one. */
+/* Stores the numbers that addresses are made of where the checker looks for them. Returned: the number, if it is
+ * uniform. */
 static gcc_jit_rvalue *give_numbers(struct lw *l, unsigned at) {
   struct jx *j = &l->j;
   if (lw_operand_uniform(l, at))
@@ -40,18 +40,14 @@ gcc_jit_rvalue *lw_tell_access(struct lw *l, unsigned at, uint32_t number) {
   gcc_jit_rvalue *m[LW_CHUNKS], *address = give_numbers(l, at);
   const bool all = l->a->blocks[l->block].converged && mx_w_guard(*l->ins->w) == MX_GUARD_NONE;
   for (unsigned c = 0; c < l->nc && !all; c++) m[c] = lw_lanes(l, c);
-  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
-  gcc_jit_rvalue *args[6] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr),
-                             gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr),
-                             jx_int(j, j->t_u32, number),
-                             all ? jx_rv(l->emask) : lw_pack(l, m),
-                             address,
-                             jx_int(j, j->t_u32, lw_operand_uniform(l, at))};
-  return gcc_jit_context_new_call_through_ptr(
-      j->c, NULL, jx_rv(lw_field(l, help, MX_AT(jit_help, accessed), l->t_accessed)), 6, args);
+  gcc_jit_rvalue *args[] = {gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr), jx_int(j, j->t_u32, number),
+                            all ? jx_rv(l->emask) : lw_pack(l, m), address,
+                            jx_int(j, j->t_u32, lw_operand_uniform(l, at))};
+  return LW_HELP(l, accessed, args);
 }
 
-/* Whether a constant variable is read at a place that is known to be in it: of that nothing can be told. */
+/* Whether a constant variable is read at an offset that is known to be within it: about that there is nothing to
+ * report. */
 static bool is_constant(const struct lw *l, unsigned at, unsigned bytes) {
   const struct mx_func *f = l->a->f;
   const unsigned field = mx_w_operand(l->ins->w, at), off = mx_w_operand(l->ins->w, at + 1);

@@ -1,19 +1,20 @@
-/* Asynchronous copies of all lanes of a warp. Where both addresses have shapes (shapes.c) and chunks lie in rows, as
- * those of tiles do, a copy is two addresses a chunk, which go into the warp's ring of copies (vm/exec/async.h): what
- * lies there is copied when it is waited for, by one call for all of it. All else, and every order of landing but the
- * latest, falls back to the bodies. */
+/* Asynchronous copies of all lanes of a warp. Where both addresses have shapes (shapes.c) and chunks lie in rows, as in
+ * copies of tiles, a copy is recorded as two addresses for each chunk in the warp's ring of copies (vm/exec/async.h).
+ * The bytes are copied when the program waits for them, by one call for all pending copies. Other copies, and other
+ * orders of landing than at the wait, are left to the interpreter's bodies. */
 #include "lowering.h"
 
 #include "vm/exec/exec.h"
 #include "vm/exec/jitabi.h"
 
-/* Pieces of a copy: loads that wait for memory together, copies that are fetched before, copies that land in line. */
+/* How many pieces of a copy are loaded before the first is stored; how many copies are prefetched; how many land in
+ * line. */
 enum { LAND_AT_ONCE = 4, PREFETCHED = 16, LANDED_IN_LINE = 16 };
 
 static gcc_jit_rvalue *u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
   return jx_op(&l->j, op, l->j.t_u64, x, y);
 }
-/* The field of the instruction's bounds number n. */
+/* A field of the instruction's bounds cache number n. */
 static gcc_jit_rvalue *bound(struct lw *l, unsigned n, uint64_t field) {
   const uint64_t at = (uint64_t)(l->ins->bounds + n) * sizeof(struct mx_bounds);
   return jx_keep(&l->j, jx_rv(lw_field(l, jx_rv(l->bounds), at + field, l->j.t_u64)));
@@ -30,7 +31,7 @@ static gcc_jit_rvalue *is_zero(struct lw *l, gcc_jit_rvalue *x) {
 static gcc_jit_rvalue *is_null(struct lw *l, gcc_jit_rvalue *p) {
   return lw_compare(l, GCC_JIT_COMPARISON_EQ, p, gcc_jit_context_null(l->j.c, l->j.t_pu8));
 }
-/* A condition: not all lanes of the warp run here. */
+/* A condition: some lane of the warp is inactive here. */
 static gcc_jit_rvalue *some_lack(struct lw *l) {
   gcc_jit_rvalue *lanes[LW_CHUNKS], *here = jx_rv(l->emask);
   if (!l->a->blocks[l->block].converged) {
@@ -39,8 +40,8 @@ static gcc_jit_rvalue *some_lack(struct lw *l) {
   }
   return lw_compare(l, GCC_JIT_COMPARISON_NE, here, lw_all_lanes(l));
 }
-/* Where the warp's copies are, if code may touch them and all lanes are here; else out to `slow`. It is asked once in a
- * block, and in each version of a run of accesses. */
+/* The warp's ring of copies, if code may use it and all lanes are active; otherwise code goes on at `slow`. The test is
+ * made once in a block, and in each version of a run of accesses. */
 static gcc_jit_rvalue *copies(struct lw *l, gcc_jit_block *slow) {
   struct jx *j = &l->j;
   const uint32_t place = l->block * (LW_VERSIONS + 1u) + (l->run ? 1u + l->version : 0);
@@ -74,15 +75,15 @@ static void fall_back_and_end(struct lw *l, gcc_jit_block *slow, gcc_jit_block *
   l->j.b = end;
 }
 
-/* Lanes that are one vector of a copy: a piece, if they lie side by side. */
+/* How many lanes fill one vector: a piece of a copy, if their elements are adjacent. */
 static unsigned row_of(const struct lw *l, unsigned bytes) { return l->j.bytes / bytes; }
-/* An operand's addresses: the host's that goes with number 0, by which steps are multiplied. */
+/* An operand's addresses: the host address for number 0, and the scale of the numbers. */
 struct rows {
   uint32_t slot;
   uint64_t scale;
   gcc_jit_rvalue *host;
 };
-/* *wrong: negative, if they are not in pieces within the bounds. */
+/* *wrong: a u64 that is negative if the addresses are not made of such pieces within bounds. */
 static struct rows rows(struct lw *l, const struct lw_base *base, unsigned k, unsigned bytes, gcc_jit_rvalue **wrong) {
   struct jx *j = &l->j;
   const struct lw_shape *sh = &l->shapes[base->slot];
@@ -116,18 +117,18 @@ static gcc_jit_rvalue *cell(struct lw *l, gcc_jit_rvalue *of, gcc_jit_rvalue *nu
               lw_u64(l, sizeof(struct mx_row_copy)));
   return jx_keep(&l->j, lw_add(l, jx_rv(lw_field(l, of, MX_AT(warp_copies, rows), l->j.t_pu8)), at));
 }
-/* What a copy says of itself behind its group. */
+/* How a copy describes itself in the ring: size and kind. */
 static uint32_t form(const struct lw *l, unsigned bytes) { return row_of(l, bytes) | 1u << 8 | (uint32_t)bytes << 16; }
 _Static_assert(MX_AT(row_copy, pc) == MX_AT(row_copy, func) + 4 && MX_AT(row_copy, row) == MX_AT(row_copy, group) + 4,
                "both are stored at once");
-/* A place of a copy, or a step of its places. */
+/* A field of a copy in the ring: an address, or the step between addresses. */
 static gcc_jit_lvalue *place(struct lw *l, gcc_jit_rvalue *c, unsigned k, bool from) {
   return lw_field(l, c, MX_AT(row_copy, at) + 16 * k + (from ? 8 : 0), l->j.t_u64);
 }
 static gcc_jit_rvalue *pointer(struct lw *l, gcc_jit_rvalue *address) {
   return gcc_jit_context_new_bitcast(l->j.c, NULL, address, l->j.t_pu8);
 }
-/* Addresses of all pieces, by twice as many with each step. */
+/* Computes the addresses of all pieces, doubling their number with each step. */
 static unsigned all_places(struct lw *l, unsigned bytes, gcc_jit_rvalue *first, gcc_jit_rvalue *const *steps,
                            gcc_jit_rvalue **at) {
   const unsigned n = l->a->lanes / row_of(l, bytes);
@@ -179,7 +180,7 @@ static void commit(struct lw *l, gcc_jit_rvalue *of) {
   gcc_jit_lvalue *groups = counter(l, of, MX_AT(warp_copies, committed));
   jx_set(&l->j, groups, u32_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(groups), jx_int(&l->j, l->j.t_u32, 1)));
 }
-/* Copy c of the ring lands: vectors of several pieces are fetched before any is stored. */
+/* Copy c of the ring lands: several pieces are loaded before the first of them is stored. */
 static void land(struct lw *l, gcc_jit_rvalue *c, unsigned bytes) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *to[MX_MAX_LANES], *from[MX_MAX_LANES], *to_steps[MX_JIT_STEPS], *from_steps[MX_JIT_STEPS],
@@ -198,14 +199,15 @@ static void land(struct lw *l, gcc_jit_rvalue *c, unsigned bytes) {
   }
   jx_touches_memory(gcc_jit_block_add_extended_asm(j->b, NULL, "")); /* gathers do not say which memory they read */
 }
-/* The sizes of copies that the function may issue by itself, as a set. */
+/* The set of sizes of copies that the function may issue natively. */
 static unsigned sizes(const struct lw *l) {
   unsigned all = 0;
   for (uint32_t k = 0; k < l->a->nins; k++)
     if (l->copies[k]) all |= mx_w_operand(l->a->ins[k].w, 4);
   return all;
 }
-/* In line, the ring's oldest copies land, as far as they have to and are of this function; a call does what is left. */
+/* The ring's oldest copies land in line, as far as this wait demands and as this function issued them; a call does what
+ * is left. */
 static void wait(struct lw *l, gcc_jit_rvalue *of, uint32_t groups, gcc_jit_block *slow, gcc_jit_block *end) {
   struct jx *j = &l->j;
   gcc_jit_block *next = lw_new_block(l, "next"), *some = lw_new_block(l, "some"), *due = lw_new_block(l, "due"),
@@ -241,10 +243,7 @@ static void wait(struct lw *l, gcc_jit_rvalue *of, uint32_t groups, gcc_jit_bloc
   }
   lw_go(l, some);
   j->b = some;
-  gcc_jit_rvalue *arg[2] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), jx_int(j, j->t_u32, groups)};
-  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8)),
-                 *f = jx_rv(lw_field(l, help, MX_AT(jit_help, wait), l->t_wait));
-  gcc_jit_rvalue *done = jx_keep(j, gcc_jit_context_new_call_through_ptr(j->c, NULL, f, 2, arg));
+  gcc_jit_rvalue *arg[] = {jx_int(j, j->t_u32, groups)}, *done = jx_keep(j, LW_HELP(l, wait, arg));
   lw_split(l, lw_rare(l, is_zero(l, done)), slow, good);
   j->b = good;
 }
@@ -256,7 +255,7 @@ static void commit_or_wait(struct lw *l, unsigned op) {
   fall_back_and_end(l, slow, end);
 }
 static bool is_native(const struct ja *a, const struct ja_ins *i) {
-  /* The ring is of copies by all lanes of a warp, which blocks of fewer do not have. */
+  /* The ring holds copies by all lanes of a full warp, which blocks with fewer threads do not have. */
   return mx_w_guard(*i->w) == MX_GUARD_NONE && a->lanes == a->image->lanes &&
          (lw_copies_whole(i->op) || i->op == MX_CP_ASYNC_COMMIT || i->op == MX_CP_ASYNC_WAIT);
 }

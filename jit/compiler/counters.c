@@ -1,15 +1,16 @@
 /* Code that counts for a profile, so that a profiled launch runs compiled, too. What the interpreter counts for each
- * instruction is counted for each block, and told apart by the table that is exported here (vm/exec/jitabi.h); so a
- * block costs one addition to memory, in the row of the lanes that run. A variable points to that row: it moves where
- * lanes part or meet, and nowhere else. */
+ * instruction is counted here for each block; the table that is exported with the code (vm/exec/jitabi.h) assigns the
+ * counts to instructions. So a block costs one addition to memory, in the row of counters for its number of active
+ * lanes. A variable points to that row; it changes only where lanes diverge or meet. */
 #include "lowering.h"
 
 #include <stdio.h>
 #include <string.h>
 
 struct lw_counters {
-  gcc_jit_lvalue *row, *whole; /* of the lanes that run; of all the split's */
-  uint32_t *guard;             /* by instruction: its guard's number, from 1; 0: it has none, or is not counted */
+  gcc_jit_lvalue *row, *whole; /* the row for the active lanes; the row for all lanes of the split */
+  /* by instruction: the number of its guard, counted from 1; 0: it is unguarded or not counted */
+  uint32_t *guard;
   uint32_t nguards, room;
   struct mx_jit_counted_site *sites;
 };
@@ -29,7 +30,7 @@ void lw_counters_begin(struct lw *l) {
 static gcc_jit_rvalue *u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
   return jx_op(&l->j, op, l->j.t_u64, x, y);
 }
-/* The row of the lanes of a mask. */
+/* Sets the variable to the row for that many active lanes. */
 static void set_row(struct lw *l, gcc_jit_lvalue *row, gcc_jit_rvalue *mask) {
   struct jx *j = &l->j;
   const uint64_t bytes = 8 * (uint64_t)(l->a->nblocks + l->counters->nguards);
@@ -54,13 +55,9 @@ void lw_counters_lanes(struct lw *l, uint32_t to, bool whole) {
   gcc_jit_rvalue *shown = jx_rv(lw_field(l, l->state, MX_AT(jit_state, shown), j->t_u32));
   lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_NE, shown, jx_int(j, j->t_u32, 0))), show, on);
   j->b = show;
-  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
-  gcc_jit_rvalue *args[5] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr),
-                             gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr), mask, jx_rv(l->steps),
-                             jx_int(j, j->t_u32, to)};
-  gcc_jit_block_add_eval(j->b, NULL,
-                         gcc_jit_context_new_call_through_ptr(
-                             j->c, NULL, jx_rv(lw_field(l, help, MX_AT(jit_help, diverged), l->t_diverged)), 5, args));
+  gcc_jit_rvalue *args[] = {gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr), mask, jx_rv(l->steps),
+                            jx_int(j, j->t_u32, to)};
+  gcc_jit_block_add_eval(j->b, NULL, LW_HELP(l, diverged, args));
   lw_go(l, on);
   j->b = on;
 }

@@ -1,14 +1,14 @@
 /* Warp operations in compiled code, where all lanes that live are here and the mask names them all, as it mostly does:
  * votes and ballots from the predicate's bits, shuffles as choices from all the chunks, reductions by exchanging
- * neighbours, then pairs, and so on. Where lanes have masks of their own, all lanes of the warp are here and the masks
- * are those of tiles: as many lanes side by side in each, a power of two. Lanes that have to wait for others, or are
- * too few, or are in other groups are vm/exec/sync.c's, and so are the other warp operations. What the functions eval_
- * do there is the meaning; this is its second writing, for speed. */
+ * neighbours, then pairs, and so on. Where lanes name different member masks, these must be tiles: groups of adjacent
+ * lanes of one size, a power of two, and all lanes of the warp must be active. All other cases, and the other warp
+ * operations, are left to vm/exec/sync.c, whose functions eval_... define the results with which this file must
+ * agree. */
 #include "lowering.h"
 
 #include <stdio.h>
 
-enum shuffle { UP, DOWN, BUTTERFLY, INDEX }; /* as the modifier counts them */
+enum shuffle { UP, DOWN, BUTTERFLY, INDEX }; /* the numbers that modifiers have for them */
 
 static unsigned results_of(const struct mx_op_info *o) {
   unsigned n = 0;
@@ -26,14 +26,14 @@ jv lw_lane_numbers(struct lw *l, unsigned c, unsigned keep, unsigned set) {
   return (jv){.t = MX_T_u32, .r = {v, v}};
 }
 
-/* For tiles of so many lanes: the bits in which the numbers of lanes in different ones differ. */
+/* In tiles of so many lanes: the bits in which the numbers of lanes of different tiles differ. */
 static jv other_tile(struct lw *l, gcc_jit_rvalue *tile) {
   struct jx *j = &l->j;
   return jv_broadcast(j, MX_T_u32, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, jx_int(j, j->t_u32, 0), tile));
 }
 
-/* What a shuffle works on, by chunk: its operands, then which lanes' values are chosen, and whether they are there.
- * other_tile: as the function above says; NULL: there is one group. */
+/* What a shuffle works on, by chunk: its operands, and then which lane's value is chosen, and whether that lane exists.
+ * other_tile: see the function of that name; NULL: there is one group. */
 struct shuffle_of {
   unsigned mode;
   const jv *other_tile;
@@ -44,7 +44,8 @@ static void choose_lanes(struct lw *l, struct shuffle_of *s, unsigned c, jv limi
   struct jx *j = &l->j;
   const unsigned wrap = l->a->image->lanes - 1;
   const jv lane = lw_lane_numbers(l, c, wrap, 0);
-  jv by = jv_bin(j, JX_AND, MX_T_u32, s->by[c], jv_k(j, MX_T_u32, wrap)), last, outside; /* of the segment's bits */
+  /* the bits within the segment */
+  jv by = jv_bin(j, JX_AND, MX_T_u32, s->by[c], jv_k(j, MX_T_u32, wrap)), last, outside;
   if (limits.k) {
     const unsigned segment = limits.kv >> 8 & wrap;
     outside = jv_k(j, MX_T_u32, ~segment & wrap);
@@ -61,7 +62,7 @@ static void choose_lanes(struct lw *l, struct shuffle_of *s, unsigned c, jv limi
   case UP: from = jv_bin(j, JX_SUB, MX_T_u32, lane, by); break;
   case DOWN: from = jv_bin(j, JX_ADD, MX_T_u32, lane, by); break;
   case BUTTERFLY: from = jv_bin(j, JX_XOR, MX_T_u32, lane, by); break;
-  default: { /* the lane's own segment, and there */
+  default: { /* the lane is in the same segment, and exists */
     jv low = jv_bin(j, JX_AND, MX_T_u32, lane, jv_bin(j, JX_XOR, MX_T_u32, outside, jv_k(j, MX_T_u32, wrap)));
     from = jv_bin(j, JX_OR, MX_T_u32, low, jv_bin(j, JX_AND, MX_T_u32, by, outside));
   }
@@ -75,9 +76,9 @@ static void choose_lanes(struct lw *l, struct shuffle_of *s, unsigned c, jv limi
   s->out[c] = j->isa->choose(j, s->all, l->nc, from.r[0]);
 }
 
-/* Where slots live in memory a shuffle is a function of the object, made once for all of its kind, that takes them from
- * there and leaves its results there: in line it would take some hundred statements. */
-#define BY_LANE UINT64_MAX /* limits, if each lane has its own */
+/* Where slots live in memory, a shuffle calls a function of the object, built once for each kind, which takes operands
+ * from their cells and leaves results there. In line it would be some hundred statements. */
+#define BY_LANE UINT64_MAX /* the limit differs from lane to lane */
 static gcc_jit_function *shuffle_function(struct lw *l, unsigned mode, uint64_t limits, bool wanted, bool same,
                                           bool tiles) {
   static struct {
@@ -117,7 +118,7 @@ static gcc_jit_function *shuffle_function(struct lw *l, unsigned mode, uint64_t 
     s.by[c] = same ? one : (jv){.t = MX_T_u32, .r = {v, v}};
     s.all[c] = jx_keep(j, jx_rv(lw_vector(l, in, c * j->bytes, false)));
   }
-  jv limit[LW_CHUNKS]; /* the results may go to where they are read from */
+  jv limit[LW_CHUNKS]; /* read before any result is written, which may overwrite it */
   for (unsigned c = 0; c < l->nc; c++) {
     limit[c] = jv_k(j, MX_T_u32, limits);
     if (limits != BY_LANE) continue;
@@ -163,7 +164,7 @@ static void shuffle(struct lw *l, gcc_jit_rvalue *tile) {
   struct shuffle_of s = {.mode = mx_w_mod(*l->ins->w)};
   const jv other = tile ? other_tile(l, tile) : (jv){0};
   if (tile) s.other_tile = &other;
-  for (unsigned c = 0; c < l->nc; c++) { /* the result may be the operand */
+  for (unsigned c = 0; c < l->nc; c++) { /* the result may overwrite the operand */
     s.all[c] = jx_keep(j, jx_bits(j, j->vu32, lw_operand(l, n, c).r[0]));
     s.by[c] = lw_operand(l, n + 1, c);
   }
@@ -211,7 +212,7 @@ static void vote(struct lw *l, bool ballot, gcc_jit_rvalue *tile) {
   for (unsigned c = 0; c < l->nc; c++) lw_put(l, 0, c, v);
 }
 
-/* One step of a reduction: the modifier counts and, or, xor or add, min, max. */
+/* One step of a reduction; modifiers count and, or, xor, or else add, min, max. */
 static jv joined(struct lw *l, unsigned type, jv x, jv y) {
   struct jx *j = &l->j;
   static const enum jx_bin of_bits[] = {JX_AND, JX_OR, JX_XOR};
@@ -220,7 +221,7 @@ static jv joined(struct lw *l, unsigned type, jv x, jv y) {
   if (mode == 0) return jv_bin(j, JX_ADD, MX_T_u32, x, y);
   return jv_sel(j, type, jv_cmp(j, mode == 1 ? JX_LT : JX_GT, type, x, y), x, y);
 }
-/* Of a chunk, each lane's value joined with that of the lane whose number differs by bit `by`. */
+/* Within a chunk, joins each lane's value with that of the lane whose number differs in bit `by`. */
 static jv joined_inside(struct lw *l, unsigned type, jv x, unsigned by) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *other = j->isa->exchange(j, jx_bits(j, j->vu32, x.r[0]), by);
@@ -262,7 +263,7 @@ static void reduce(struct lw *l, gcc_jit_rvalue *tile) {
   for (unsigned c = 0; c < l->nc; c++)
     lw_put(l, 0, c, jv_as(j, type, (jv){.t = MX_T_u32, .r = {jx_rv(sum[c]), jx_rv(sum[c])}}));
 }
-/* The lowest lane of the mask, and whether this is it. */
+/* The lowest lane of the mask, and whether the current lane is it. */
 static void elect(struct lw *l, gcc_jit_rvalue *tile) {
   struct jx *j = &l->j;
   const unsigned wrap = l->a->image->lanes - 1;
@@ -274,8 +275,7 @@ static void elect(struct lw *l, gcc_jit_rvalue *tile) {
   }
 }
 
-/* What compiled code does by itself. `whole`: where all lanes of the warp are
- * there, not only all that live. */
+/* The warp operations that have native forms. whole: it needs all lanes of the warp, not only all that live. */
 static void no_result(struct lw *l, gcc_jit_rvalue *tile) { (void)l, (void)tile; }
 static void vote_yes(struct lw *l, gcc_jit_rvalue *tile) { vote(l, false, tile); }
 static void vote_ballot(struct lw *l, gcc_jit_rvalue *tile) { vote(l, true, tile); }
@@ -292,7 +292,7 @@ static const struct native *native_of(const struct lw *l) {
   return NULL;
 }
 
-/* A condition: the masks of the lanes are those of tiles, all of *tile lanes, which is found here. */
+/* A condition: the lanes' masks are tiles of *tile lanes each, a number that is computed here. */
 static gcc_jit_rvalue *masks_of_tiles(struct lw *l, unsigned mask, gcc_jit_rvalue **tile) {
   struct jx *j = &l->j;
   const bool wide = jx_wide(l->ins->o->opnd[mask].type);
@@ -309,7 +309,7 @@ static gcc_jit_rvalue *masks_of_tiles(struct lw *l, unsigned mask, gcc_jit_rvalu
   }
   gcc_jit_rvalue *any = jx_keep(j, jx_bits(j, jx_vector(j, wide), differ.r[0]));
   if (wide) any = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->vu64, any, jx_bits(j, j->vu64, differ.r[1]));
-  /* of the first mask: a lane above one that is not in it, more lanes than a power of two, no first lane */
+  /* in the first mask: gaps between its lanes, a number of lanes that is no power of two, or a missing first lane */
   gcc_jit_rvalue *holes = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, bits,
                                 jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, bits, one)),
                  *odd = lw_but_lowest(l, jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, *tile, j->t_u64))),

@@ -11,7 +11,7 @@ static bool is_denormal(unsigned cls, uint64_t bits) {
   const uint64_t magnitude = cls == MX_R64 ? bits & ~(1ull << 63) : bits & INT32_MAX;
   return magnitude && magnitude < (cls == MX_R64 ? 1ull << 52 : 1ull << 23);
 }
-/* Whether operand k may be an integer's bits, as far as is known of slots. */
+/* Whether operand k may hold an integer's bits, as far as is known about slots. */
 static bool of_operand(const struct lw *l, const struct ja_ins *i, unsigned k) {
   const unsigned field = mx_w_operand(i->w, k), cls = mx__types[i->o->opnd[k].type].slot_class;
   if (cls != MX_R32 && cls != MX_R64) return false;
@@ -19,7 +19,7 @@ static bool of_operand(const struct lw *l, const struct ja_ins *i, unsigned k) {
   const struct mx_lit *lit = &l->a->f->lits[field - MX_LIT];
   return lit->kind != MX_LIT_VALUE || is_denormal(cls, lit->value);
 }
-/* Whether a result may be; of loads, numbers are taken for floats where they are used as such. */
+/* The same for a result; what a load reads counts as a float if it is used as one. */
 static bool of_result(const struct lw *l, const struct ja_ins *i, unsigned k) {
   const unsigned type = i->o->opnd[k].type;
   if (i->o->cls == MX_MEM) return false;
@@ -52,7 +52,7 @@ void lw_integers_find(struct lw *l) {
     }
   }
 }
-/* Whether lanes that do not run may compute floats from integers' bits. */
+/* Whether inactive lanes may compute floats from integers' bits. */
 bool lw_stale_floats(const struct lw *l, const struct ja_ins *i) {
   if (l->one_lane || l->a->blocks[i->block].converged || i->o->cls != MX_LANE) return false;
   bool some = false;

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks that may run after a block, on average: in code that is more tangled, the machine handles divergence. */
+/* How many blocks may run after a block, on average. In more complex code the machine handles divergence. */
 #define MOST_WAYS 16u
 
-/* Where a block stands in the order: in each frame from the first to its own, the rank and pc of the call or, at last,
- * of the block. What has been called comes behind what is before the call, and before what is behind it: the deepest
- * frame goes first. */
+/* A block's place in the order: for each frame from the outermost to its own, the rank and pc of the call or, at the
+ * end, of the block. The deepest frame goes first, so a callee's blocks come behind what is before the call, and before
+ * what is behind it. */
 struct order_key {
   uint32_t block, n, key[2 * (MX_JIT_LEVELS + 1)];
 };
@@ -41,8 +41,7 @@ bool ja_order(struct ja *a) {
     good = mx__order_find(&a->image->funcs[a->frames[k].func], &orders[k]);
   for (uint32_t b = 0; good && b < a->nblocks; b++) {
     const struct ja_origin *o = &a->origin[a->blocks[b].pc];
-    a->blocks[b].rank =
-        o->frame ? 0 : orders[0].rank[o->pc]; /* in a copy, only a deeper frame than its own goes first */
+    a->blocks[b].rank = o->frame ? 0 : orders[0].rank[o->pc]; /* in a copy, only deeper frames go first */
     a->blocks[b].meets = returned(o) || orders[o->frame].meets[o->pc];
     sorted[b] = order_key_of(a, b, orders);
   }
@@ -72,7 +71,7 @@ uint32_t ja_before(const struct ja *a, const uint64_t *set, uint32_t b, uint32_t
 }
 
 /* ---- which branches -----------------------------------------------------------------------------------------*/
-/* Whether all that lanes can come to before they meet again comes before that place. */
+/* Whether every block that lanes can reach before they meet again comes before the place where they meet. */
 static bool can_hide(const struct ja *a, uint32_t b) {
   const struct ja_block *bl = &a->blocks[b];
   const uint32_t join = ja_join_of(a, b);
@@ -98,7 +97,7 @@ static bool can_hide(const struct ja *a, uint32_t b) {
   return good;
 }
 
-/* ---- who stands where ---------------------------------------------------------------------------------------*/
+/* ---- where lanes may wait --------------------------------------------------------------------------------------- */
 struct finder {
   struct ja *a;
   uint32_t *work, nwork, nways;
@@ -117,8 +116,8 @@ static void add_then(struct finder *t, uint32_t from, uint32_t to) {
   b->then[b->nthen++] = to;
   t->nways++;
 }
-/* From block `from` to block `to`, the first of all that have lanes if `first`; t->pending and t->open hold then, but
- * for what `to` takes up. */
+/* The edge from block `from` to block `to`; first: `to` is the first of all blocks with lanes. t->pending and t->open
+ * are the sets at the edge, from which what `to` takes up is removed. */
 static void flow(struct finder *t, uint32_t from, uint32_t to, bool first) {
   struct ja *a = t->a;
   struct ja_block *b = &a->blocks[to];
@@ -127,7 +126,7 @@ static void flow(struct finder *t, uint32_t from, uint32_t to, bool first) {
   add_then(t, from, to);
   for (uint32_t w = 0; w < a->bwords; w++) {
     uint64_t p = t->pending[w], o = t->open[w];
-    for (uint64_t m = p; first && m; m &= m - 1) { /* before it, nobody stands any more */
+    for (uint64_t m = p; first && m; m &= m - 1) { /* no lane waits before a block that comes earlier */
       const uint32_t k = 64 * w + (uint32_t)__builtin_ctzll(m);
       if (a->blocks[k].turn <= b->turn) p &= ~(1ull << (k % 64));
     }
@@ -140,7 +139,7 @@ static void flow(struct finder *t, uint32_t from, uint32_t to, bool first) {
   }
   if (more && !t->waits[to]) t->waits[to] = true, t->work[t->nwork++] = to;
 }
-/* All lanes that run go on to `to`; diverged: some of them do, and `to` comes first of the blocks where they stand. */
+/* All active lanes go to `to`; diverged: only some do, and `to` comes first among the blocks where lanes are. */
 static void go_on(struct finder *t, uint32_t from, uint32_t to, bool diverged) {
   struct ja *a = t->a;
   if (!a->blocks[to].meets && !diverged) {
@@ -161,10 +160,10 @@ static void visit(struct finder *t, uint32_t number) {
   struct ja *a = t->a;
   const struct ja_block *b = &a->blocks[number];
   const struct ja_ins *last = &a->ins[b->end - 1];
-  if (last->op == MX_BRX) return; /* the machine does it */
+  if (last->op == MX_BRX) return; /* the machine does tables */
   memcpy(t->pending, b->pending, 8 * a->bwords), memcpy(t->open, b->open, 8 * a->bwords);
   const uint32_t frame = last->kind == JA_RETURNS ? a->frames[last->frame].parent : last->frame;
-  for (uint32_t k = 0; k < a->nblocks && a->nframes > 1; k++) /* behind a return, nobody is in its frame any more */
+  for (uint32_t k = 0; k < a->nblocks && a->nframes > 1; k++) /* behind a return, no lane is in its frame any more */
     if (!ja_encloses(a, ja_frame_of(a, k), frame)) ja_del(t->pending, k), ja_del(t->open, k);
   for (uint32_t k = 0; k < b->nsucc; k++) go_on(t, number, b->succ[k], false);
   if (!b->hidden) return;

@@ -1,4 +1,4 @@
-/* What the analyses have found, for people and tests: mx-jitc --dump-cfg (for dot), --dump-plan. */
+/* Prints the results of the analyses for people and tests: mx-jitc --dump-cfg (for dot), --dump-plan. */
 #include "dump.h"
 
 static void print_blocks(const struct ja *a, const char *what, const uint64_t *set, FILE *to) {

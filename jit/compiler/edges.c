@@ -1,12 +1,11 @@
-/* From block to block. A block's mask has the lanes that stand before it, cm[] those that run; where lanes part or
- * meet, control goes to the first block, in the machine's order, that has some (divergence.h says which may). Where
- * branches reconverge a second mask has the lanes that are expected there: the machine wants to know when the code is
- * left.
+/* Code for edges from block to block. Each block has a mask of the lanes that wait before it; cm[] is the mask of the
+ * active lanes. Where lanes diverge or meet, control goes to the first block, in the machine's order, whose mask is not
+ * empty (divergence.h says which may). Where branches reconverge a second mask has the lanes that are expected there:
+ * exits report it to the machine.
  *
- * 1. Masks that may hold lanes (pending and open of a block) are kept up to date; all others hold anything. Edges
- *    make those empty that become such.
- * 2. A slot that pending lanes will read is written for the lanes that run alone, so one form fits all of them: edges
- *    convert it. */
+ * 1. Masks that may hold lanes (pending and open of a block) are kept up to date; all others have undefined contents.
+ * An edge clears those that begin to count behind it. 2. A slot that pending lanes will read is written for the lanes
+ * that run alone, so it has one form for all of them: edges convert it to that. */
 #include "divergence.h"
 #include "lowering.h"
 #include "graph.h"
@@ -33,7 +32,7 @@ gcc_jit_lvalue *const *lw_expected(struct lw *l, uint32_t join) {
 static void empty(struct lw *l, gcc_jit_lvalue *const *m) {
   for (unsigned c = 0; c < l->nc; c++) jx_set(&l->j, m[c], jv_k(&l->j, MX_T_pred, 0).r[0]);
 }
-/* to = m, or to |= m */
+/* to = m; or, with `add`, to |= m */
 static void put(struct lw *l, gcc_jit_lvalue *const *to, gcc_jit_rvalue *const *m, bool add) {
   struct jx *j = &l->j;
   for (unsigned c = 0; c < l->nc; c++)
@@ -57,8 +56,8 @@ void lw_empty_masks(struct lw *l, uint32_t to, const uint64_t *pending, const ui
 }
 
 /* ---- edges ----------------------------------------------------------------------------------------------*/
-/* Makes the slots ready for block `to`: those that are uniform here and not there get their chunks, NaNs that must be
- * canonical there become so. */
+/* Converts slots to the forms that block `to` expects: those that are uniform here but not there are broadcast to their
+ * chunks, and NaNs that must be canonical there are made so. */
 void lw_convert(struct lw *l, uint32_t to) {
   const struct ja *a = l->a;
   const struct ja_block *t = &a->blocks[to];
@@ -74,23 +73,26 @@ void lw_convert(struct lw *l, uint32_t to) {
     lw_shape_enter(l, s, to);
   }
 }
-/* The lanes of cm[] go to block `to`; these masks hold lanes. changed: these are others than have just run. */
-static void arrive(struct lw *l, uint32_t to, const uint64_t *pending, const uint64_t *open, bool apart, bool changed) {
+/* The lanes of cm[] go to block `to`, while the masks of the two sets may hold other lanes. diverged: cm[] may be fewer
+ * lanes than the split has. changed: they are not those that have just run. */
+static void arrive(struct lw *l, uint32_t to, const uint64_t *pending, const uint64_t *open, bool diverged,
+                   bool changed) {
   const struct ja_block *t = &l->a->blocks[to];
   lw_empty_masks(l, to, pending, open);
-  if (t->converged && apart) copy(l, l->cm, l->em, false);
-  if (changed || (t->converged && apart)) lw_counters_lanes(l, to, t->converged);
+  if (t->converged && diverged) copy(l, l->cm, l->em, false);
+  if (changed || (t->converged && diverged)) lw_counters_lanes(l, to, t->converged);
   lw_convert(l, to);
   lw_store_invariants(l, to);
   lw_scalar_loops_left(l, to);
   lw_go(l, jg_dominates(l->a, to, l->block) ? l->head[to] : lw_start(l, to));
 }
-/* The lanes of cm[] stand before block `to`, others where `pending` says: the first ones go on. Frees both sets. */
-static void go_on(struct lw *l, uint32_t to, uint64_t *pending, uint64_t *open, bool apart) {
+/* Lanes of cm[] wait before block `to`, others where `pending` says: the first of these blocks runs next. Frees both
+ * sets. */
+static void go_on(struct lw *l, uint32_t to, uint64_t *pending, uint64_t *open, bool diverged) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   uint32_t *before = lw_need(sizeof *before * (a->nblocks + 1));
-  const uint32_t n = a->blocks[to].meets || apart ? ja_before(a, pending, to, before) : 0;
+  const uint32_t n = a->blocks[to].meets || diverged ? ja_before(a, pending, to, before) : 0;
   if (n) {
     copy(l, lw_pending(l, to), l->cm, ja_has(pending, to));
     ja_add(pending, to);
@@ -105,9 +107,9 @@ static void go_on(struct lw *l, uint32_t to, uint64_t *pending, uint64_t *open, 
     arrive(l, before[k], pending, open, true, true);
     j->b = none;
   }
-  const bool joins = !n && (a->blocks[to].meets || apart) && ja_has(pending, to);
+  const bool joins = !n && (a->blocks[to].meets || diverged) && ja_has(pending, to);
   if (n || joins) copy(l, l->cm, lw_pending(l, to), joins);
-  arrive(l, to, pending, open, apart || !a->blocks[l->block].converged, n || joins || apart);
+  arrive(l, to, pending, open, diverged || !a->blocks[l->block].converged, n || joins || diverged);
   free(before), free(pending), free(open);
 }
 static uint64_t *copy_set(const struct ja *a, const uint64_t *set) {
@@ -116,7 +118,7 @@ static uint64_t *copy_set(const struct ja *a, const uint64_t *set) {
   return c;
 }
 static gcc_jit_lvalue *slice_of(struct lw *l) { return lw_field(l, l->x, X_FIELD(slice), l->j.t_int); }
-/* One turn of the slice has gone; where it is the last, code goes on in the block that is returned. */
+/* Counts a backward branch against the slice. If the slice is used up, code goes on in the block that is returned. */
 static gcc_jit_block *count_back(struct lw *l) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *left = jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice_of(l)), jx_int(j, j->t_int, 1));
@@ -142,7 +144,7 @@ void lw_edge(struct lw *l, uint32_t to, bool backward) {
 }
 
 /* ---- branches -------------------------------------------------------------------------------------------*/
-/* Lanes t of a hidden branch are taken, the others, n, are not, and there are some of both. */
+/* A hidden branch that lanes t take and lanes n do not, where neither mask is empty. */
 static void part(struct lw *l, gcc_jit_rvalue *const *t, gcc_jit_rvalue *const *n, uint32_t done, bool back) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
@@ -159,7 +161,7 @@ static void part(struct lw *l, gcc_jit_rvalue *const *t, gcc_jit_rvalue *const *
   j->b = go;
   if (back) {
     gcc_jit_block *over = count_back(l), *on = j->b;
-    j->b = over; /* the machine parts them */
+    j->b = over; /* the slice is used up: the machine does the branch */
     lw_leave(l, MX_JIT_GO, l->ins->pc, done, l->live, l->uni);
     j->b = on;
   }
@@ -206,11 +208,11 @@ void lw_branch(struct lw *l) {
     t[c] = lw_lanes(l, c);
     n[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, t[c], jx_rv(l->cm[c])));
   }
-  gcc_jit_block *some = lw_new_block(l, "some"), *apart = lw_new_block(l, "apart");
+  gcc_jit_block *some = lw_new_block(l, "some"), *diverged = lw_new_block(l, "diverged");
   lw_split(l, lw_any(l, t), some, not );
   j->b = some;
-  lw_split(l, lw_any(l, n), apart, taken);
-  j->b = apart;
+  lw_split(l, lw_any(l, n), diverged, taken);
+  j->b = diverged;
   if (b->hidden) part(l, t, n, here, back);
   else lw_leave(l, MX_JIT_GO, l->ins->pc, here, l->live, l->uni);
   j->b = taken;

@@ -1,18 +1,18 @@
-/* Entries of compiled code and exits from it. Values come from and go to cells of state->spill_area, one for each slot,
- * as the vectors that they are; which slots are live at an entry or exit and in which form stands in tables
- * (vm/exec/jitabi.h) that vm/exec/transfer.c reads. A kernel has hundreds of exits, which hardly ever run, and at first
- * they were most of what the compiler had to do: so an exit is a number and a jump, and what two exits or two entries
- * have in common is moved by one piece of code: exits go on there, entries come from there. */
+/* Entries of compiled code and exits from it. Slots are passed in cells of state->spill_area, one for each slot, as
+ * vectors. Which slots are live at an entry or exit and in which form stands in tables (vm/exec/jitabi.h) that
+ * vm/exec/transfer.c reads. A kernel has hundreds of exits that hardly ever run, and compiling them took most of the
+ * time at first. So an exit sets its number and jumps to code that exits share: slots that several of them store are
+ * stored there once. Entries share their loads likewise. */
 #include "lowering.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define FIRST_OFFSET 64u /* 0 is no offset */
+#define FIRST_OFFSET 64u /* offset 0 means: none yet */
 
-/* What can be moved: slots in one vector (2s), in chunks (2s + 1); masks of blocks, of lanes that stand before them and
- * that are expected there; of those that run; shapes. */
+/* The things that are moved, as items of a set: a slot as one value (2s) or in chunks (2s + 1); the masks of blocks,
+ * pending and expected; the active lanes; shapes. */
 static uint32_t mask_of(const struct ja *a, uint32_t block, bool expected) {
   return 2 * a->nslots + 2 * block + expected;
 }
@@ -21,25 +21,27 @@ static uint32_t shape_of(const struct ja *a, uint32_t slot) { return running(a) 
 static uint32_t item_words(const struct ja *a) { return shape_of(a, a->nslots) / 64 + 1; }
 
 struct lw_exits {
-  uint32_t *at;               /* offsets: two for each slot, then by mask; 0: none yet */
-  uint32_t end, line;         /* of all cells; of a begun line of small masks, its end */
-  uint32_t *shape;            /* by slot */
-  uint32_t *beside;           /* by slot, too: second cells, of lanes that run one by one */
-  uint32_t loop_mask;         /* of lanes that run, where a loop over the chunks takes it */
-  uint32_t loop_row[LW_ROWS]; /* likewise numbers of a run's rows */
-  uint32_t last;              /* of a begun line of cells for single numbers, its end */
+  uint32_t *at; /* offsets of the cells: two for each slot, then the masks'; 0: none yet */
+  /* end: of all cells so far; line: of the part-filled cache line in which small masks lie */
+  uint32_t end, line;
+  uint32_t *shape;            /* by slot: where its shape is */
+  uint32_t *beside;           /* by slot: a second cell, for loops whose lanes run one by one */
+  uint32_t loop_mask;         /* where loops over the chunks find the active lanes' masks */
+  uint32_t loop_row[LW_ROWS]; /* where these loops find the numbers of a run's rows */
+  uint32_t last;              /* the end of the part-filled cache line of cells for single numbers */
+  /* code shared by exits of one block that store the same items; forms: these, and what else is live there */
   struct exit_code {
     gcc_jit_block *block;
     uint64_t *items, *forms;
     uint32_t of_block;
-  } * shared; /* by exits of one block that store the same; forms: items, and what else is live there */
+  } * shared;
   struct mx_jit_entry *entries;
   struct mx_jit_site *sites;
   struct mx_jit_location *locations;
   struct mx_jit_hidden *hidden;
   struct mx_jit_fallback *fallbacks;
   uint32_t nshared, nentries, nsites, nlocations, nhidden, nfallbacks;
-  gcc_jit_lvalue *site; /* the one at which code is left */
+  gcc_jit_lvalue *site; /* the number of the site at which code is left */
 };
 
 void lw_exits_begin(struct lw *l) {
@@ -52,7 +54,7 @@ void lw_exits_begin(struct lw *l) {
   t->site = jx_local(&l->j, l->j.t_u32);
 }
 
-/* Room for one more in an array that grows by powers of two. */
+/* Grows an array, whose size is always a power of two, for one more element. */
 static void *grow(void *p, uint32_t n, size_t size) {
   if (n & (n - 1)) return p;
   p = realloc(p, size * (n ? 2 * n : 1));
@@ -65,7 +67,8 @@ static void *grow(void *p, uint32_t n, size_t size) {
  * -------------------------------------------------------------------------------------------------*/
 static uint32_t mask_offset(struct lw *l, uint32_t *at) {
   struct lw_exits *t = l->exits;
-  const uint32_t bytes = l->j.isa->mask_is_vector ? 4 * l->a->image->lanes : 8; /* bodies of the machine use them all */
+  /* the interpreter's bodies use whole arrays of lanes */
+  const uint32_t bytes = l->j.isa->mask_is_vector ? 4 * l->a->image->lanes : 8;
   if (*at) return *at;
   if (bytes >= 64) *at = t->end, t->end += (bytes + 63) / 64 * 64;
   else {
@@ -75,8 +78,7 @@ static uint32_t mask_offset(struct lw *l, uint32_t *at) {
   }
   return *at;
 }
-/* Where slots live in the spill area, one value for all lanes has a cell of its own: both forms may be needed at once.
- */
+/* If slots live in the spill area, a uniform value has a cell of its own, since both forms may be needed at once. */
 static uint32_t slot_offset(struct lw *l, uint32_t s, bool one) {
   struct lw_exits *t = l->exits;
   const unsigned cls = lw_class(l->a, s);
@@ -130,7 +132,7 @@ gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t block, bool expected, unsign
   uint32_t *at = &l->exits->at[mask_of(l->a, block, expected)];
   return spill_field(l, mask_offset(l, at) + c * l->j.mask_bytes, l->j.t_mask);
 }
-/* Between a variable and its cell. */
+/* Moves a slot between its variable and its cell. */
 static void move(struct lw *l, bool in, gcc_jit_lvalue *v, uint32_t at, gcc_jit_type *t) {
   gcc_jit_lvalue *m = spill_field(l, at, t);
   if (in) jx_set(&l->j, v, jx_rv(m));
@@ -160,7 +162,7 @@ static void move_shape(struct lw *l, bool in, uint32_t s) {
   gcc_jit_lvalue *const of[4] = {sh->min, sh->max, sh->low, sh->kind};
   for (unsigned k = 0; k < 4; k++) move(l, in, of[k], at + 8 * k, l->j.t_u64);
 }
-/* A slot of frame `frame`, or of one that it was called from. */
+/* Adds a slot of frame `frame`, or of a caller of it, to a site's table. */
 static void add_location(struct lw *l, uint32_t frame, uint32_t s, bool one, bool raw, bool shaped) {
   struct lw_exits *t = l->exits;
   const unsigned cls = lw_class(l->a, s);
@@ -188,7 +190,7 @@ static void hide(struct lw *l, uint32_t block, bool expected, uint64_t *items) {
                                                                              : MX_JIT_STAND,
                                                           .pc = !o || (returned && expected) ? MX_PC_RET : o->pc};
 }
-/* What the machine is told about lanes that do not run in the current block, which is left in frame `frame`. */
+/* Adds to the site what the machine is told about inactive lanes; the current block is left in frame `frame`. */
 static void add_hidden(struct lw *l, uint32_t frame, struct mx_jit_site *site, uint64_t *items) {
   const struct ja *a = l->a;
   const struct ja_block *b = &a->blocks[l->block];
@@ -204,15 +206,15 @@ static void add_hidden(struct lw *l, uint32_t frame, struct mx_jit_site *site, u
   site->mask = mask_offset(l, &t->at[running(a)]);
   ja_add(items, running(a));
 }
-/* Whether no slot is in the one set as one vector and in the other as chunks. */
+/* Whether no slot is a single value in one set and in chunks in the other. */
 static bool agree(const uint64_t *x, const uint64_t *y, uint32_t words) {
   const uint64_t ones = 0x5555555555555555u;
   for (uint32_t w = 0; w < words; w++)
     if ((x[w] & ones & y[w] >> 1) | (y[w] & ones & x[w] >> 1)) return false;
   return true;
 }
-/* The shared exit code of this block for what is live in it, or new code. It may store more than a site needs: values
- * that are in their cells already. */
+/* The shared exit code of this block for what is live in it, or new code. It may store more than a site needs, such as
+ * values whose cells are current. */
 static struct exit_code *exit_code_for(struct lw *l, const uint64_t *items, const uint64_t *forms) {
   struct lw_exits *t = l->exits;
   const uint32_t words = item_words(l->a);
@@ -247,7 +249,7 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
     add_location(l, o->frame, s, ja_has(uni, s), ja_has(l->raw, s), false);
   }
   site.n = t->nlocations - site.first;
-  if (t->nsites) { /* often the same as the one before */
+  if (t->nsites) { /* it is often the same as the previous one */
     const struct mx_jit_site *last = &t->sites[t->nsites - 1];
     if (last->n == site.n && last->first + last->n == site.first &&
         !memcmp(&t->locations[last->first], &t->locations[site.first], site.n * sizeof *t->locations))
@@ -277,14 +279,15 @@ static void move_item(struct lw *l, bool in, uint32_t k) {
 }
 
 /* ---- what entries or exits have in common ---------------------------------------------------------------------*/
-/* They are the leaves of binary trees; an inner node moves what all leaves below it move. */
-#define WORTH 4 /* vectors in common: less than that is not worth a node */
+/* Entries or exits are the leaves of binary trees; an inner node moves the items that all leaves below it have in
+ * common. */
+#define WORTH 4 /* a node is worth building if it moves at least so many vectors */
 struct transfer {
   uint64_t *items;
   bool often;
   uint32_t parent, first, left, right;
   gcc_jit_block *block;
-}; /* often: it moves all by itself; first: leaf below */
+}; /* often: that entry should move all items by itself; first: the first leaf below the node */
 
 static uint32_t vectors(const struct lw *l, uint32_t item) {
   const struct ja *a = l->a;
@@ -298,8 +301,8 @@ static uint32_t in_common(const struct lw *l, const struct transfer *x, const st
       n += vectors(l, 64 * w + (uint32_t)__builtin_ctzll(both));
   return n;
 }
-/* Finds inner nodes above `n` leaves, of which neighbours have most in common; returned: how many nodes there are then.
- */
+/* Builds inner nodes above `n` leaves, pairing the neighbours that have the most in common. Returns how many nodes
+ * there are then. */
 static uint32_t share(struct lw *l, struct transfer *all, uint32_t n) {
   uint32_t *root = lw_need(sizeof *root * (n + 1)), *gain = lw_need(sizeof *gain * (n + 1)), roots = 0;
   for (uint32_t k = 0; k < n; k++) {
@@ -355,7 +358,7 @@ void lw_build_exits(struct lw *l) {
 }
 
 /* ---- entries ----------------------------------------------------------------------------------------------------*/
-/* Slot s, as block `number` takes it. */
+/* Loads or stores slot s in the form that block `number` expects. */
 static void move_for(struct lw *l, bool in, uint32_t s, uint32_t number) {
   const bool one = ja_has(l->a->blocks[number].uni_in, s);
   move_slot(l, in, s, one);
@@ -365,7 +368,7 @@ void lw_store_invariants(struct lw *l, uint32_t to) {
   for (uint32_t s = 0; s < l->a->nslots; s++)
     if (ja_has(l->a->blocks[to].live_in, s) && lw_must_store(l, s, to)) move_for(l, false, s, to);
 }
-/* An entry's table, and what it loads. */
+/* Writes an entry's table, and returns the set of items that it loads. */
 static uint64_t *describe(struct lw *l, uint32_t number) {
   struct lw_exits *t = l->exits;
   const struct ja_block *b = &l->a->blocks[number];
@@ -404,7 +407,7 @@ void lw_build_entries(struct lw *l) {
     if (k < leaves) {
       const struct transfer *root = w;
       while (root->parent != JA_NONE) root = &all[root->parent];
-      l->entry[block[k]] = root->block; /* where it begins */
+      l->entry[block[k]] = root->block; /* the node where the entry's code begins */
       lw_empty_masks(l, block[k], NULL, NULL);
       lw_go(l, lw_start(l, block[k]));
     } else {
@@ -430,7 +433,7 @@ uint32_t lw_spill_for_fallback(struct lw *l) {
     for (uint32_t k = 0; k < n; k++)
       if (!ja_has(made, s[k])) ja_add(in, s[k]);
     n = ja_defs(a, i, s);
-    for (uint32_t k = 0; k < n; k++) { /* results that other lanes keep come back whole */
+    for (uint32_t k = 0; k < n; k++) { /* results that inactive lanes keep are reloaded whole */
       if (!ja_has(made, s[k]) && (ja_has(a->blocks[l->block].preserved, s[k]) || mx_w_guard(*i->w) != MX_GUARD_NONE))
         ja_add(in, s[k]);
       ja_add(made, s[k]);
@@ -462,7 +465,7 @@ void lw_reload_after_fallback(struct lw *l) {
   }
 }
 
-/* At barriers the state is kept as it is; the entry behind them takes it up. */
+/* At barriers the state stays in the spill area, from which the entry behind the barrier takes it. */
 void lw_park(struct lw *l, uint32_t number) {
   uint32_t resume = 0;
   for (uint32_t b = 0; b < number; b++) resume += l->entry[b] != NULL;

@@ -78,7 +78,7 @@ bool jg_loop(const struct ja *a, uint32_t h, uint64_t *body) {
             ja_add(body, b);
             any = true;
           });
-  for (bool again = any; again;) { /* against the edges */
+  for (bool again = any; again;) { /* backwards along the edges */
     again = false;
     for (uint32_t k = a->norder; k--;) {
       const uint32_t b = a->order[k];

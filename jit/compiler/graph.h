@@ -5,13 +5,13 @@
 
 #include "analyse.h"
 
-/* Finds all of it, for the blocks that control can reach from the first. */
+/* Computes all of this for the blocks that control can reach from the first one. */
 void jg_find(struct ja *a);
 static inline bool jg_reached(const struct ja *a, uint32_t b) { return a->blocks[b].rpo != JA_NONE; }
-/* Whether every way to block b leads through block d. */
+/* Whether every path to block b leads through block d. */
 bool jg_dominates(const struct ja *a, uint32_t d, uint32_t b);
-/* Adds the blocks of the natural loop of h: those that reach it again without leaving what it dominates. False: h
- * begins none. */
+/* Adds the blocks of the natural loop with header h: those that reach h again without leaving the blocks that it
+ * dominates. False: h is no header. */
 bool jg_loop(const struct ja *a, uint32_t h, uint64_t *body);
 
 #endif

@@ -1,8 +1,9 @@
-/* Steps that many instructions of a kernel have in common, as functions of the object: built once, and called. In line
- * each would take tens of statements at every access to memory, and statements are what compiling costs. Lanes' masks
- * are passed as they are, in registers; values as the cells in which they lie. */
+/* Steps that many instructions of a kernel have in common, as functions of the object that are built once and called.
+ * In line, each would take tens of statements at every memory access, and compile time grows with the number of
+ * statements. Masks are passed in registers; values as addresses of the cells in which they lie. */
 #include "lowering.h"
 
+#include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -10,12 +11,12 @@
 static struct helper {
   char name[40];
   gcc_jit_function *f;
-  gcc_jit_type *results; /* a structure, where there are two */
+  gcc_jit_type *results; /* a structure, if there are two results */
   gcc_jit_field *field[2];
-} known[MOST_HELPERS]; /* of the object that this process makes */
+} known[MOST_HELPERS]; /* the functions of the one object that this process makes */
 static unsigned nknown;
 
-/* A function that is being built. */
+/* A function that is being built, and what is restored when it is finished. */
 struct building {
   struct helper *helper;
   gcc_jit_function *caller;
@@ -27,12 +28,13 @@ static struct helper *find(const char *name) {
     if (!strcmp(known[k].name, name)) return &known[k];
   return NULL;
 }
-/* Begins one of n arguments and, if it is `masked`, the chunks' masks, which gives one value of type `result`, or,
- * NULL, two of 64 bits. */
+/* Begins a function of n arguments and, if it is `masked`, the chunks' masks. It returns one value of type `result`,
+ * or, if that is NULL, two values of 64 bits. */
 static struct building begin(struct lw *l, const char *name, bool masked, gcc_jit_type *result, unsigned n,
                              gcc_jit_type *const *types) {
   struct jx *j = &l->j;
-  if (nknown == MOST_HELPERS) abort(); /* a process of its own; there are fewer kinds */
+  /* a bug in this process, which is mx-jitc alone: there are fewer kinds of functions than that */
+  if (nknown == MOST_HELPERS) abort();
   const unsigned masks = masked ? l->nc : 0;
   struct helper *h = &known[nknown++];
   struct building b = {.helper = h, .caller = j->fn, .here = j->b};
@@ -77,14 +79,21 @@ static gcc_jit_rvalue *call(struct lw *l, const struct helper *h, unsigned n, gc
 }
 
 /* ---- an interpreter's body for some lanes ------------------------------------------------------------------------*/
+gcc_jit_rvalue *lw_call_help(struct lw *l, uint64_t member, gcc_jit_type *type, unsigned n,
+                             gcc_jit_rvalue *const *args) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8)),
+                 *f = jx_rv(lw_field(l, help, member, type)), *all[6];
+  assert(n < sizeof all / sizeof *all);
+  all[0] = gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr);
+  for (unsigned k = 0; k < n; k++) all[k + 1] = args[k];
+  return gcc_jit_context_new_call_through_ptr(j->c, NULL, f, (int)n + 1, all);
+}
 gcc_jit_rvalue *lw_fallback(struct lw *l, gcc_jit_rvalue *number, gcc_jit_rvalue *mask) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
-  gcc_jit_rvalue *args[5] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr),
-                             gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr),
-                             gcc_jit_context_new_cast(j->c, NULL, jx_rv(l->spill_area), j->t_ptr), number, mask};
-  return jx_keep(j, gcc_jit_context_new_call_through_ptr(
-                        j->c, NULL, jx_rv(lw_field(l, help, MX_AT(jit_help, fallback), l->t_fallback)), 5, args));
+  gcc_jit_rvalue *args[] = {gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr),
+                            gcc_jit_context_new_cast(j->c, NULL, jx_rv(l->spill_area), j->t_ptr), number, mask};
+  return jx_keep(j, LW_HELP(l, fallback, args));
 }
 gcc_jit_rvalue *lw_fallback_of(struct lw *l, gcc_jit_rvalue *number, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
@@ -109,10 +118,10 @@ gcc_jit_rvalue *lw_cells_address(struct lw *l, uint32_t slot) {
   return gcc_jit_context_new_cast(l->j.c, NULL, gcc_jit_lvalue_get_address(lw_cell(l, slot, false, 0), NULL),
                                   l->j.t_pu8);
 }
-/* Lane 0 says where the row is, or, if they do not all run, the lowest one that does: its value, less `stride` for each
- * lane before it, would be lane 0's. */
+/* The row's start is lane 0's value, or, if lanes are inactive, that of the lowest active lane, less `stride` for each
+ * lane before it. */
 gcc_jit_rvalue *lw_row_start(struct lw *l, gcc_jit_rvalue *cells, bool wide, unsigned stride,
-                             gcc_jit_rvalue *const *lanes, gcc_jit_rvalue **apart) {
+                             gcc_jit_rvalue *const *lanes, gcc_jit_rvalue **scattered) {
   struct jx *j = &l->j;
   gcc_jit_type *vector = jx_vector(j, wide), *element = wide ? j->t_u64 : j->t_u32;
   gcc_jit_rvalue *at = cells, *before = NULL;
@@ -136,11 +145,11 @@ gcc_jit_rvalue *lw_row_start(struct lw *l, gcc_jit_rvalue *cells, bool wide, uns
                                 : jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, vector, v, want);
       differences = jx_keep(j, differences ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, vector, differences, d) : d);
     }
-  *apart = jx_keep(j, j->isa->any_bit(j, wide, differences));
+  *scattered = jx_keep(j, j->isa->any_bit(j, wide, differences));
   return first;
 }
 gcc_jit_rvalue *lw_call_row_start(struct lw *l, gcc_jit_rvalue *cells, bool wide, unsigned stride,
-                                  gcc_jit_rvalue *const *lanes, gcc_jit_rvalue **apart) {
+                                  gcc_jit_rvalue *const *lanes, gcc_jit_rvalue **scattered) {
   struct jx *j = &l->j;
   char name[40];
   snprintf(name, sizeof name, "in_row_%u_%u%s", wide ? 64 : 32, stride, lanes ? "_masked" : "");
@@ -152,8 +161,8 @@ gcc_jit_rvalue *lw_call_row_start(struct lw *l, gcc_jit_rvalue *cells, bool wide
   }
   gcc_jit_lvalue *all = jx_local(j, h->results);
   jx_set(j, all, call(l, h, 1, &cells, lanes));
-  *apart = jx_keep(j, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(gcc_jit_lvalue_access_field(all, NULL, h->field[1])),
-                                 lw_u64(l, 0)));
+  *scattered = jx_keep(j, lw_compare(l, GCC_JIT_COMPARISON_NE,
+                                     jx_rv(gcc_jit_lvalue_access_field(all, NULL, h->field[1])), lw_u64(l, 0)));
   return jx_keep(j, jx_rv(gcc_jit_lvalue_access_field(all, NULL, h->field[0])));
 }
 
@@ -199,7 +208,7 @@ gcc_jit_rvalue *lw_operand_cells(struct lw *l, unsigned k, bool result, bool *ra
                                   l->j.t_pu8);
 }
 gcc_jit_rvalue *lw_call_row_access(struct lw *l, bool wide, bool raw, gcc_jit_rvalue *bounds, gcc_jit_rvalue *start,
-                                   gcc_jit_rvalue *apart, gcc_jit_rvalue *cells, gcc_jit_rvalue *const *lanes) {
+                                   gcc_jit_rvalue *scattered, gcc_jit_rvalue *cells, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   char name[40];
   snprintf(name, sizeof name, "%s_row_%u%s", lanes ? "store" : "load", wide ? 64 : 32, raw ? "_raw" : "");
@@ -234,5 +243,5 @@ gcc_jit_rvalue *lw_call_row_access(struct lw *l, bool wide, bool raw, gcc_jit_rv
     }
     h = end(l, &b, jx_int(j, j->t_bool, 0), NULL);
   }
-  return jx_keep(j, call(l, h, 4, (gcc_jit_rvalue *[]){bounds, start, apart, cells}, lanes));
+  return jx_keep(j, call(l, h, 4, (gcc_jit_rvalue *[]){bounds, start, scattered, cells}, lanes));
 }

@@ -9,7 +9,7 @@
 struct inliner {
   struct ja *a;
   const struct mx_image *image;
-  struct mx_func *f; /* what is built */
+  struct mx_func *f; /* the function that is being built */
   mx_word *code;
   struct mx_lit *lits;
   uint32_t room, added, nframes_room;
@@ -41,13 +41,14 @@ static bool may_be_copied(const struct mx_func *f) {
   }
   return returns;
 }
-/* Slots of a copy in frame `parent`, by class: the first one, and whether there is room. */
+/* Finds slots for a copy in frame `parent`, by class: the number of the first one. False: a function cannot have so
+ * many. */
 static bool find_slots(const struct inliner *t, uint32_t parent, const struct mx_func *f, uint32_t *first) {
   const struct ja_frame *p = &t->a->frames[parent];
   const struct mx_func *pf = &t->image->funcs[p->func];
   first[MX_PRED] = p->first[MX_PRED] + pf->npred, first[MX_R32] = p->first[MX_R32] + pf->n32,
   first[MX_R64] = p->first[MX_R64] + pf->n64;
-  first[MX_R64] += first[MX_R64] & 1; /* halves of 128 bits are an even pair */
+  first[MX_R64] += first[MX_R64] & 1; /* halves of 128 bits must be at an even number */
   return first[MX_PRED] + f->npred <= MX_MAX_PREDS && first[MX_R32] + f->n32 <= MX_MAX_SLOTS &&
          first[MX_R64] + f->n64 <= MX_MAX_SLOTS && f->npred + f->n32 + f->n64 <= JA_MAX_TOUCH;
 }
@@ -98,14 +99,14 @@ static unsigned literal(struct inliner *t, struct mx_lit lit) {
   t->lits[t->f->nlits] = lit;
   return MX_LIT + t->f->nlits++;
 }
-/* A field of the frame's own function, of a class or MX_NOCLASS, as one of the function that is built. */
+/* Renumbers a field of the frame's own function, of a class or MX_NOCLASS, for the function that is being built. */
 static unsigned moved(struct inliner *t, uint32_t frame, unsigned field, unsigned cls) {
   const struct ja_frame *fr = &t->a->frames[frame];
   if (!frame) return field;
   if (field >= MX_LIT) return literal(t, t->image->funcs[fr->func].lits[field - MX_LIT]);
   return cls == MX_NOCLASS ? field : field + fr->first[cls == MX_R128 ? MX_R64 : cls];
 }
-/* The instruction at w of a frame's function; targets of branches stay as they are. */
+/* Copies the instruction at w of a frame's function with its operands renumbered; branch targets stay as they are. */
 static void rename_operands(struct inliner *t, uint32_t frame, const mx_word *w, mx_word *to) {
   const struct mx_op_info *o = &mx__ops[mx_w_op(*w)];
   const unsigned n = mx_w_length(*w), guard = mx_w_guard(*w);
@@ -137,7 +138,7 @@ static void rename_operands(struct inliner *t, uint32_t frame, const mx_word *w,
         type == MX_T_raw ? field : moved(t, frame, field, type < MX_T_raw ? mx__types[type].slot_class : MX_NOCLASS));
   }
 }
-/* Copies what a slot of a class holds; both fields are those of the function that is built. */
+/* Adds a move between two slots of a class; both fields are in the new function's numbering. */
 static void move(struct inliner *t, unsigned cls, unsigned to, unsigned from, struct ja_origin origin) {
   origin.kind = JA_ADDED, origin.counts = false;
   const unsigned op = cls == MX_PRED ? MX_MOV_PRED : cls == MX_R32 ? MX_MOV_32 : MX_MOV_64;
@@ -159,7 +160,7 @@ static uint32_t add_frame(struct inliner *t, struct ja_frame f) {
   a->frames[a->nframes] = f;
   return a->nframes++;
 }
-/* Whether code between two pcs may be left for long: it goes round a loop, or there is what the machine does. */
+/* Whether code between two pcs may run for long: it contains a loop, or something that the machine does. */
 static bool stays_long(const struct inliner *t, uint32_t from, uint32_t end) {
   for (uint32_t pc = from; pc < end; pc += mx_w_length(t->code[pc])) {
     const unsigned op = mx_w_op(t->code[pc]);
@@ -205,7 +206,7 @@ static void call_in_line(struct inliner *t, uint32_t frame, uint32_t pc, const u
   }
   t->lead = behind;
 }
-/* Whether a copy's only return is its last word, and nobody waits there for others. */
+/* Whether the copy's only return is its last word, and no lane waits there for others. */
 static bool returns_once(const struct mx_func *f) {
   for (uint32_t pc = 0; pc < f->ncode; pc += mx_w_length(f->code[pc])) {
     const mx_word w = f->code[pc];
@@ -244,7 +245,7 @@ static void copy_function(struct inliner *t, uint32_t frame) {
       continue;
     }
     if (mx_w_op(*w) == MX_CALL) a->unit->wanted[mx_w_callee(*w)] = true;
-    if (frame && mx_w_op(*w) == MX_RET) { /* goes to where they all meet; where that is, comes behind */
+    if (frame && mx_w_op(*w) == MX_RET) { /* a branch to the common return point, whose address is filled in later */
       const mx_word to = once ? *w : mx_w_make(MX_BRA, MX_GUARD_NONE, false, 0) | mx_w_put_branch(MX_PC_RET, 0);
       if (once) origin.kind = JA_RETURNS;
       emit(t, &to, 1, origin);
@@ -285,7 +286,7 @@ void ji_build(struct ja *a) {
   built->ncode = built->nlits = 0;
   struct inliner t = {.a = a, .image = a->image, .f = built, .lits = grown(NULL, sizeof *t.lits * MX_MAX_LITS)};
   for (uint32_t k = 0; k < f->nlits; k++)
-    t.lits[built->nlits++] = f->lits[k]; /* the function's own keep their numbers */
+    t.lits[built->nlits++] = f->lits[k]; /* the function's own literals keep their numbers */
   a->fixed_stack = has_fixed_stack(f);
   add_frame(&t, (struct ja_frame){.func = a->number});
   copy_function(&t, 0);

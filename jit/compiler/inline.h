@@ -1,6 +1,6 @@
-/* Calls that are inlined. Before anything is analysed, the code of small functions, and of those with few
- * calls, is copied to where they are called: what comes of it is a function like any other, in which all analyses
- * and all forms of instructions find what they look for, but for these:
+/* Calls that are inlined. Before anything is analysed, the code of small functions, and of those with few calls, is
+ * copied to where they are called. The result is a function like any other for all analyses and instructions, except
+ * for three kinds of instructions:
  *
  *   JA_CALLS    the call itself: it counts for the slice, and leaves compiled code where the slice would end, or where
  *               no frame or local memory is left
@@ -13,17 +13,17 @@
  * function itself.
  *
  * What stays a call: recursion, calls through addresses, functions that branch through tables, spill registers or
- * allocate on the stack, what would need more slots or literals than a function can have, and what is over the budget.
- */
+ * allocate on the stack, what would need more slots or literals than a function can have, and what is over the
+ * budget. */
 #ifndef MX_JITC_INLINE_H
 #define MX_JITC_INLINE_H
 
 #include "analyse.h"
 
-/* A copy costs compile time like any code, some 0.5 to 1 ms for an instruction at v3, and saves 1 us for each call.
- * Functions of up to so many words are copied wherever they are called, longer ones where all their copies together
- * have no more words than the second bound, or the third one if there is one call; all copies in a function have no
- * more than the last one. */
+/* A copy costs compile time as any code does, some 0.5 to 1 ms for an instruction at v3, and saves 1 us for each call.
+ * Functions of up to JI_SMALL words are copied wherever they are called. Longer ones are copied if all their copies
+ * together have no more words than the second bound, or the third one if there is only one call. The last bound is for
+ * all copies in one function. */
 #define JI_SMALL 48u
 #define JI_COPIES 400u
 #define JI_CALLED_ONCE 1000u

@@ -1,18 +1,17 @@
-/* What is the same at all CPU levels: statements, constants, and operations in terms of those that struct jx_isa has.
- */
+/* What all CPU levels share: statements, constants, and operations composed from those of struct jx_isa. */
 #include "lanes.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-/* Of one lane: its type. One type for all functions of the object: to libgccjit, each vector type that it makes is
- * another one. */
+/* The vector type, or the element's if n is 1. There is one such type for all functions of the object, since libgccjit
+ * does not recognise two equal vector types as the same. */
 static gcc_jit_type *vector_of(struct jx *j, gcc_jit_type *t, unsigned n) {
   static struct {
     gcc_jit_type *of, *vector;
     unsigned n;
-  } known[24]; /* two levels have twelve */
+  } known[24]; /* two levels have twelve types */
   unsigned k = 0;
   if (j->w == 1) return t;
   while (known[k].of && (known[k].of != t || known[k].n != n)) k++;
@@ -67,13 +66,13 @@ gcc_jit_rvalue *jx_int(struct jx *j, gcc_jit_type *t, uint64_t v) {
 static bool is_vector(const struct jx *j, const gcc_jit_type *t) {
   return j->w > 1 && (t == j->vu32 || t == j->vs32 || t == j->vf32 || t == j->vu64 || t == j->vs64 || t == j->vf64);
 }
-/* A vector as it was before jx_bits() made another one of it, as far as that is remembered. */
+/* The vector that jx_bits() reinterpreted as r, if it is remembered. */
 static gcc_jit_rvalue *before_cast(const struct jx *j, gcc_jit_rvalue *r) {
   for (unsigned k = 0; k < JX_CASTS; k++)
     if (j->casts[k].r == r) return j->casts[k].of;
   return r;
 }
-/* Each cast is a statement to gcc: there and back again is none. */
+/* Reinterprets a vector. Each cast is a statement for gcc, so casting back returns the original. */
 gcc_jit_rvalue *jx_bits(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *r) {
   if (gcc_jit_rvalue_get_type(r) == t) return r;
   gcc_jit_rvalue *of = before_cast(j, r);
@@ -92,7 +91,7 @@ static gcc_jit_extended_asm *asm_of(struct jx *j, const char *text, const char *
   for (int k = 0; k < n; k++) {
     const char *ic = va_arg(ap, const char *);
     gcc_jit_rvalue *in = va_arg(ap, gcc_jit_rvalue *);
-    if (*ic == 'x' || *ic == 'v') in = before_cast(j, in); /* in a register all vectors are alike */
+    if (*ic == 'x' || *ic == 'v') in = before_cast(j, in); /* registers do not distinguish vector types */
     gcc_jit_extended_asm_add_input_operand(a, NULL, ic, in);
   }
   return a;
@@ -112,7 +111,7 @@ gcc_jit_rvalue *jx_ask(struct jx *j, const char *text, const char *oc, gcc_jit_t
   va_end(ap);
   return jx_rv(out);
 }
-/* libgccjit fails on an asm without an output: so the cell is one. */
+/* libgccjit fails on an asm without outputs, so the cell is declared as one. */
 void jx_prefetch(struct jx *j, gcc_jit_lvalue *cell) {
   gcc_jit_extended_asm_set_volatile_flag(jx_asm(j, "prefetcht0 %0", "+m", cell, 0), 1);
 }
@@ -121,8 +120,8 @@ void jx_touches_memory(gcc_jit_extended_asm *a) {
   gcc_jit_extended_asm_add_clobber(a, "memory");
 }
 
-/* Of a NaN and a number, and of two equal ones, the instruction gives its last operand, x. Where x is the NaN it is to
- * be y, and equal numbers may be zeros of both signs. */
+/* The instruction returns its last operand, x, if one operand is a NaN or if they are equal. If x is the NaN, the
+ * result must be y; and equal operands may be zeros of different signs. */
 gcc_jit_rvalue *jx_extreme(struct jx *j, const char *of, bool larger, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
   char text[256];
   snprintf(text, sizeof text,
@@ -210,7 +209,7 @@ jv jv_as(struct jx *j, unsigned t, jv x) {
   for (unsigned h = 0; h < 2; h++) v.r[h] = x.r[h] ? jx_bits(j, jx_type(j, t), x.r[h]) : NULL;
   return v;
 }
-/* an operand of type t from whatever a meaning passes */
+/* Converts what a meaning passes to an operand of type t. */
 static jv want(struct jx *j, unsigned t, jv x) {
   if (x.t == t) return x;
   if (jx_float(t) != jx_float(x.t)) return jv_cvt(j, t, x.t, x);
@@ -294,11 +293,11 @@ static jv shift(struct jx *j, bool left, unsigned t, jv x, jv n) {
   if (jx_wide(t) && !left && n.k && n.kv >= 32) v.low = s ? JX_SIGNED_32 : JX_UNSIGNED_32;
   return jx_trim(j, v);
 }
-/* Quotients of up to 32 bits by way of double, which holds them exactly. */
+/* Quotients of up to 32 bits are computed in f64, which holds them exactly. */
 static jv divide(struct jx *j, bool rem, unsigned t, jv x, jv y) {
   if (jx_wide(t)) {
     gcc_jit_type *vt = jx_signed(t) ? j->vs64 : j->vu64;
-    if (!y.k) j->serial += 4 * j->w; /* one statement here, but gcc does it lane by lane */
+    if (!y.k) j->serial += 4 * j->w; /* one statement here, but gcc divides lane by lane */
     return each(j, t, x, y, rem ? GCC_JIT_BINARY_OP_MODULO : GCC_JIT_BINARY_OP_DIVIDE, vt);
   }
   x = jx_spread(j, x), y = jx_spread(j, y);
@@ -315,7 +314,7 @@ uint8_t jx_low(jv x) {
   if (!x.k) return x.low;
   return (uint8_t)((x.kv <= UINT32_MAX ? JX_UNSIGNED_32 : 0) | ((int64_t)x.kv == (int32_t)x.kv ? JX_SIGNED_32 : 0));
 }
-/* A product of 64 bits: where it is one of 32-bit numbers, one instruction makes it. */
+/* A product of 64 bits; if both factors are extended 32-bit numbers, one instruction computes it. */
 static jv multiply(struct jx *j, unsigned t, jv x, jv y) {
   const unsigned low = jx_low(x) & jx_low(y);
   if (!jx_wide(t) || !low || j->w == 1) return each(j, t, x, y, GCC_JIT_BINARY_OP_MULT, jx_type(j, t));
@@ -392,7 +391,7 @@ jv jv_bin(struct jx *j, enum jx_bin op, unsigned t, jv x, jv y) {
   if (op == JX_MUL && jx_wide(t)) return multiply(j, t, x, y);
   jv v = each(j, t, x, y, ops[op], jx_type(j, t));
   if (op == JX_AND && jx_wide(t))
-    v.low = (jx_low(x) | jx_low(y)) & JX_UNSIGNED_32; /* one that has no upper half leaves none */
+    v.low = (jx_low(x) | jx_low(y)) & JX_UNSIGNED_32; /* if one operand has no upper half, the result of AND has none */
   return jx_trim(j, v);
 }
 
@@ -502,8 +501,8 @@ jv jv_first_nan(struct jx *j, enum jx_bin op, jv x, jv y) {
   return v;
 }
 
-/* Where z is a NaN it takes the place of y, too: then the instruction's own order, x before the two others, is the
- * table's, whichever of the others the processor would take first. */
+/* A fused sum whose NaN is chosen as the table says. If z is a NaN, y is replaced by it; the processor's order of x
+ * before the other two then gives the table's result. */
 jv jv_fma_first_nan(struct jx *j, jv x, jv y, jv z) {
   if (!j->isa->three_operands) return jx_refuse(j, MX_T_f64);
   x = want(j, MX_T_f64, x), y = want(j, MX_T_f64, y), z = want(j, MX_T_f64, z);
@@ -529,7 +528,7 @@ jv jv_fma_first_nan(struct jx *j, jv x, jv y, jv z) {
   return v;
 }
 
-/* Of 16 bits, zero-extended; inf: the type's infinity. */
+/* For 16-bit floats, zero-extended; inf: the bits of the type's infinity. */
 static jv canon16(struct jx *j, jv x, uint64_t inf) {
   jv nan =
       jv_cmp(j, JX_GT, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, x, jv_k(j, MX_T_u32, 0x7FFF)), jv_k(j, MX_T_u32, inf));

@@ -2,8 +2,8 @@
  * 512, 256 or 128 bits.
  *
  * A value of up to 32 bits is one vector, of 64 bits two (its halves), a predicate a mask. Every operation is one
- * statement for each vector: GNU vector arithmetic where libgccjit 12 has it, else an asm of one instruction (compare,
- * blend, convert, gather), which stands in the file of the CPU level (struct jx_isa). Nothing is left to the
+ * statement for each vector: GNU vector arithmetic where libgccjit 12 supports it, otherwise an asm of one instruction
+ * (compare, blend, convert, gather), which is in the file of the CPU level (struct jx_isa). Nothing is left to the
  * auto-vectoriser: measured on Mandelbrot, 5.3 ms against 15 for fused scalar loops, and compile time grows evenly.
  * Knows nothing of slots, control flow or the machine. */
 #ifndef MX_JITC_LANES_H
@@ -15,10 +15,10 @@
 
 #define JX_MOST_LANES 16u /* of a chunk */
 
-/* What is known of an integer of 64 bits: that it is one of 32, without or with a sign. */
+/* What is known of an integer of 64 bits: that it is a zero-extended or a sign-extended one of 32 bits. */
 enum { JX_UNSIGNED_32 = 1, JX_SIGNED_32 = 2 };
-/* One chunk of a value. u: all lanes of the warp have it, so that one chunk stands for all; then both halves of
- * a 64-bit value are the same vector. k: a constant, kv its bits (zero-extended from the type). */
+/* One chunk of a value. u: the value is uniform, so that one chunk stands for all, and both halves of a 64-bit value
+ * are the same vector. k: it is a constant, kv its bits (zero-extended from the type). */
 typedef struct jv {
   uint8_t t, low; /* low: of JX_UNSIGNED_32 and JX_SIGNED_32, those that are known */
   bool u, k;
@@ -27,25 +27,25 @@ typedef struct jv {
 } jv;
 
 #define JX_CONSTS 512
-#define JX_OWNS 32 /* more than there are forms */
+#define JX_OWNS 32 /* there are fewer kinds of such functions */
 #define JX_CASTS 256
 struct jx {
   const struct jx_isa *isa;
-  unsigned w, bytes; /* of a chunk, its lanes; of a vector, its bytes */
+  unsigned w, bytes; /* w: lanes of a chunk; bytes: of a vector */
   gcc_jit_context *c;
   gcc_jit_function *fn;
-  gcc_jit_block *b; /* where statements go */
+  gcc_jit_block *b; /* the block to which statements are added */
   gcc_jit_type *t_void, *t_bool, *t_int, *t_u8, *t_u16, *t_u32, *t_u64, *t_ptr, *t_pu8;
   gcc_jit_type *vu32, *vs32, *vf32, *vu64, *vs64, *vf64;
-  gcc_jit_type *t_mask; /* which lanes of a chunk */
+  gcc_jit_type *t_mask; /* a mask of the lanes of a chunk */
   unsigned mask_bytes;
   struct {
     char what[24];
     gcc_jit_function *f;
-  } owns[JX_OWNS]; /* functions that this one calls, of lanes_v2v3.c */
+  } owns[JX_OWNS]; /* functions of the object, called by its code: lanes_v2v3.c */
   unsigned nowns;
-  bool bad;        /* something was asked for that has no vector form here */
-  bool multiplies; /* a float was multiplied, divided, or its root taken */
+  bool bad;        /* an operation was asked for that has no vector form here */
+  bool multiplies; /* a float was multiplied or divided, or a square root taken */
   unsigned serial;
   struct {
     bool wide;
@@ -55,9 +55,9 @@ struct jx {
   unsigned nconsts;
   struct {
     gcc_jit_rvalue *r, *of;
-  } casts[JX_CASTS]; /* vectors as others with the same bits, the latest ones */
+  } casts[JX_CASTS]; /* the latest vectors that were reinterpreted as another type */
   unsigned ncasts;
-  jv values[1024]; /* of the meaning that is being built */
+  jv values[1024]; /* the values of the meaning that is being built */
   unsigned nvalues;
 };
 
@@ -67,14 +67,14 @@ void jx_init(struct jx *j, gcc_jit_context *c, const struct jx_isa *isa);
 gcc_jit_lvalue *jx_local(struct jx *j, gcc_jit_type *t);
 static inline gcc_jit_rvalue *jx_rv(gcc_jit_lvalue *l) { return gcc_jit_lvalue_as_rvalue(l); }
 void jx_set(struct jx *j, gcc_jit_lvalue *l, gcc_jit_rvalue *r);
-/* r in a local of its own: an rvalue that is used twice is evaluated twice */
+/* Puts r in a local variable: libgccjit evaluates an rvalue at each of its uses. */
 gcc_jit_rvalue *jx_keep(struct jx *j, gcc_jit_rvalue *r);
 gcc_jit_rvalue *jx_op(struct jx *j, enum gcc_jit_binary_op op, gcc_jit_type *t, gcc_jit_rvalue *x, gcc_jit_rvalue *y);
 gcc_jit_rvalue *jx_int(struct jx *j, gcc_jit_type *t, uint64_t v);
 gcc_jit_rvalue *jx_bits(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *r);
-/* One instruction: template, output constraint and cell, then n pairs of constraint and input. */
+/* Adds one instruction: its text, the output's constraint and variable, then n pairs of constraint and input. */
 gcc_jit_extended_asm *jx_asm(struct jx *j, const char *text, const char *oc, gcc_jit_lvalue *out, int n, ...);
-/* As jx_asm, into a new local of type t. */
+/* As jx_asm, but the output is a new local variable of type t. */
 gcc_jit_rvalue *jx_ask(struct jx *j, const char *text, const char *oc, gcc_jit_type *t, int n, ...);
 
 /* ---- types ----------------------------------------------------------------------------------------------*/
@@ -91,19 +91,19 @@ enum jx_cmp { JX_EQ, JX_NE, JX_LT, JX_LE, JX_GT, JX_GE };
 enum jx_un { JX_NEG, JX_NOT, JX_SQRT, JX_RINT, JX_FLOOR, JX_CEIL, JX_TRUNC, JX_POPC, JX_CLZ };
 jv jv_k(struct jx *j, unsigned t, uint64_t bits);
 jv jv_kf(struct jx *j, unsigned t, double v);
-jv jv_as(struct jx *j, unsigned t, jv x); /* the same bits as another type of the same width */
+jv jv_as(struct jx *j, unsigned t, jv x); /* the same bits as another type of that width */
 jv jv_cvt(struct jx *j, unsigned to, unsigned from, jv x);
 jv jv_bin(struct jx *j, enum jx_bin op, unsigned t, jv x, jv y);
 jv jv_cmp(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y);
 jv jv_un(struct jx *j, enum jx_un op, unsigned t, jv x);
 jv jv_sel(struct jx *j, unsigned t, jv c, jv x, jv y);
 jv jv_fma(struct jx *j, unsigned t, jv x, jv y, jv z);
-/* Of f64, by the processor's instruction and in this order: a NaN is that of the first operand which is one, quieted,
- * and the default NaN is as the table says. The compiler may exchange the operands of an expression. In a fused sum
- * the addend z counts before y. */
+/* Operations on f64 with NaNs as the table says: by the processor's instruction and with the operands in this order,
+ * the result is that of the first operand which is one, quieted, or else the default NaN. In an expression, gcc might
+ * exchange the operands. In a fused sum the addend z counts before y. */
 jv jv_first_nan(struct jx *j, enum jx_bin op, jv x, jv y);
 jv jv_fma_first_nan(struct jx *j, jv x, jv y, jv z);
-jv jv_only(struct jx *j, unsigned t, gcc_jit_rvalue *m, jv x); /* of floats: in lanes that are not in m, 0 */
+jv jv_only(struct jx *j, unsigned t, gcc_jit_rvalue *m, jv x); /* x, a float, in lanes of m, and 0 in all others */
 jv jv_canon(struct jx *j, unsigned t, jv x);
 /* A uniform value's first lane, as a scalar of type u32 or u64. */
 gcc_jit_rvalue *jv_scalar(struct jx *j, jv x);
@@ -113,77 +113,85 @@ uint8_t jx_low(jv x); /* which of JX_UNSIGNED_32 and JX_SIGNED_32 is known */
 gcc_jit_rvalue *jx_mask_not(struct jx *j, gcc_jit_rvalue *m);
 
 /* ---- what differs between CPU levels ------------------------------------------------------------------------*/
-/* Vectors are of 32-bit lanes, or (wide) of half h of a chunk's lanes, 64 bits each; masks are those of whole chunks.
- */
+/* What differs between CPU levels. A vector holds a chunk's 32-bit lanes, or, with `wide`, half h of its 64-bit lanes.
+ * Masks are of whole chunks. */
 struct jx_isa {
-  const char *name;           /* as in MX_LEVEL */
-  const char *const *options; /* of the compiler, up to NULL */
+  const char *name;           /* as the values of MX_LEVEL */
+  const char *const *options; /* options for gcc, ended by NULL */
   unsigned lanes;             /* of a chunk */
-  unsigned in_registers; /* instructions, times chunks of a warp, up to which slots are better off in registers than in
-                            memory: see loops.c */
-  const struct jx_isa *one; /* for chunks of one lane */
-  bool three_operands;      /* instructions of vectors have, and a fused sum of f64 is one */
-  bool mask_is_vector;      /* of 0 and -1 for 32-bit lanes; else an integer with a bit for each lane */
+  /* up to so many instructions, times a warp's chunks, slots are kept in registers rather than in memory: see
+   * loops.c */
+  unsigned in_registers;
+  const struct jx_isa *one; /* the table for chunks of one lane */
+  bool three_operands;      /* vector instructions have three operands, and there is one for fused sums of f64 */
+  /* masks are vectors of 0 and -1 in 32-bit lanes; otherwise integers with a bit for each lane */
+  bool mask_is_vector;
 
-  gcc_jit_rvalue *(*mask_any)(struct jx *j, gcc_jit_rvalue *m);  /* a condition: some lane is in it */
-  gcc_jit_rvalue *(*mask_bits)(struct jx *j, gcc_jit_rvalue *m); /* as a u64, the chunk's first lane being bit 0 */
-  gcc_jit_rvalue *(*four_masks)(struct jx *j, gcc_jit_rvalue *const *m); /* the same of four chunks; NULL: one by one */
-  gcc_jit_rvalue *(*mask_of)(struct jx *j, gcc_jit_rvalue *bits,
-                             unsigned from);                       /* the bits of a u64 from that one on */
-  gcc_jit_rvalue *(*mask_fill)(struct jx *j, gcc_jit_rvalue *bit); /* all lanes or none: for the u64 1 or 0 */
+  gcc_jit_rvalue *(*mask_any)(struct jx *j, gcc_jit_rvalue *m); /* a condition: the mask is not empty */
+  /* the mask as a u64 in which bit 0 is the chunk's first lane */
+  gcc_jit_rvalue *(*mask_bits)(struct jx *j, gcc_jit_rvalue *m);
+  /* the same for four chunks at once; NULL: only one at a time */
+  gcc_jit_rvalue *(*four_masks)(struct jx *j, gcc_jit_rvalue *const *m);
+  /* the mask made of a u64's bits from number `from` on */
+  gcc_jit_rvalue *(*mask_of)(struct jx *j, gcc_jit_rvalue *bits, unsigned from);
+  /* a mask of all lanes or of none, for a u64 that is 1 or 0 */
+  gcc_jit_rvalue *(*mask_fill)(struct jx *j, gcc_jit_rvalue *bit);
 
   jv (*compare)(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y); /* of 32 and 64 bits */
   jv (*blend)(struct jx *j, unsigned t, jv c, jv x, jv y);
-  jv (*widen)(struct jx *j, unsigned to, unsigned from, jv x);   /* integers of 32 bits to 64 */
-  jv (*narrow)(struct jx *j, unsigned to, jv x);                 /* 64 to 32, the low bits */
-  jv (*convert)(struct jx *j, unsigned to, unsigned from, jv x); /* from or to floats */
-  jv (*unary)(struct jx *j, enum jx_un op, unsigned t, jv x);    /* roots, roundings, leading zeros */
+  jv (*widen)(struct jx *j, unsigned to, unsigned from, jv x);   /* extends 32-bit integers to 64 bits */
+  jv (*narrow)(struct jx *j, unsigned to, jv x);                 /* cuts 64 bits to the low 32 */
+  jv (*convert)(struct jx *j, unsigned to, unsigned from, jv x); /* from floats or to floats */
+  jv (*unary)(struct jx *j, enum jx_un op, unsigned t, jv x);    /* square roots, roundings, counts of leading zeros */
   jv (*fma)(struct jx *j, unsigned t, jv x, jv y, jv z);
-  /* the products of the low 32 bits of lanes of 64, with or without their signs */
+  /* The products of the low 32 bits of 64-bit lanes, unsigned or signed. */
   gcc_jit_rvalue *(*product)(struct jx *j, bool with_sign, gcc_jit_rvalue *x, gcc_jit_rvalue *y);
 
   gcc_jit_rvalue *(*broadcast)(struct jx *j, bool wide, gcc_jit_rvalue *scalar);
-  gcc_jit_rvalue *(*first)(struct jx *j, bool wide, gcc_jit_rvalue *v);            /* the first lane, a u32 or u64 */
-  gcc_jit_rvalue *(*first_everywhere)(struct jx *j, bool wide, gcc_jit_rvalue *v); /* in all lanes */
+  /* the first lane's value, a u32 or u64 */
+  gcc_jit_rvalue *(*first)(struct jx *j, bool wide, gcc_jit_rvalue *v);
+  /* the first lane's value, broadcast to all lanes */
+  gcc_jit_rvalue *(*first_everywhere)(struct jx *j, bool wide, gcc_jit_rvalue *v);
 
   gcc_jit_rvalue *(*above)(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y,
-                           gcc_jit_rvalue *m); /* lanes of m where x > y, unsigned, of 32 bits */
+                           gcc_jit_rvalue *m); /* the lanes of m in which x > y, as unsigned 32-bit numbers */
   gcc_jit_rvalue *(*common)(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y,
-                            gcc_jit_rvalue *m); /* lanes of m where x & y, of 32 bits */
+                            gcc_jit_rvalue *m); /* the lanes of m in which x & y is not 0, of 32 bits */
   gcc_jit_rvalue *(*differ)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *x, gcc_jit_rvalue *y,
-                            gcc_jit_rvalue *m); /* x ^ y, in other lanes 0 */
+                            gcc_jit_rvalue *m); /* x ^ y in the lanes of m, 0 in all others */
   void (*collect)(struct jx *j, bool wide, gcc_jit_lvalue *all, gcc_jit_rvalue *v, gcc_jit_rvalue *x,
                   gcc_jit_rvalue *y);                                     /* all |= v ^ (x + y) */
-  gcc_jit_rvalue *(*any_bit)(struct jx *j, bool wide, gcc_jit_rvalue *v); /* a condition: the vector is not 0 */
+  gcc_jit_rvalue *(*any_bit)(struct jx *j, bool wide, gcc_jit_rvalue *v); /* a condition: the vector is not all zeros */
 
-  /* of 32-bit lanes; NULL: several operations do it. Any logic of three, bit 4x + 2y + z of the table being the result;
-   * rotation to the right */
+  /* Of 32-bit lanes; NULL: composed from other operations. logic: bit 4x + 2y + z of the table is the result. rotate:
+   * to the right. */
   gcc_jit_rvalue *(*logic)(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *z, unsigned table);
   gcc_jit_rvalue *(*rotate)(struct jx *j, gcc_jit_rvalue *x, unsigned n);
-  /* The smaller or the larger float of 32 bits: a NaN loses, -0 is below +0. NULL: by comparing. */
+  /* The smaller or the larger of 32-bit floats: a number wins over a NaN, and -0 is less than +0. NULL: composed from
+   * comparisons. */
   gcc_jit_rvalue *(*extreme)(struct jx *j, bool larger, gcc_jit_rvalue *x, gcc_jit_rvalue *y);
-  gcc_jit_rvalue *(*canon)(struct jx *j,
-                           gcc_jit_rvalue *x); /* any NaN of 32 bits as the usual one; NULL: by comparing */
+  /* replaces NaNs of 32 bits by the canonical one; NULL: by a comparison */
+  gcc_jit_rvalue *(*canon)(struct jx *j, gcc_jit_rvalue *x);
 
-  /* the element of all n chunks' lanes, in order, that each lane's index names; NULL: it has none */
+  /* A permutation: each lane gets the element of the n chunks' lanes that its index names; NULL: the level has none. */
   gcc_jit_rvalue *(*choose)(struct jx *j, gcc_jit_rvalue *const *chunks, unsigned n, gcc_jit_rvalue *index);
 
-  /* of a chunk of 32-bit lanes: each gets the value of that whose number differs by bit `by`, which is less than
-   * `lanes` */
+  /* Of a chunk of 32-bit lanes: each lane gets the value of the lane whose number differs in bit `by`, which is less
+   * than `lanes`. */
   gcc_jit_rvalue *(*exchange)(struct jx *j, gcc_jit_rvalue *v, unsigned by);
 
-  /* Memory at any address; lanes that are not in m are not touched, and read as 0. */
+  /* Memory at any alignment. Lanes that are not in m are not accessed, and read as 0. */
   gcc_jit_rvalue *(*load)(struct jx *j, bool wide, gcc_jit_lvalue *cell);     /* all lanes */
   void (*store)(struct jx *j, gcc_jit_lvalue *cell, gcc_jit_rvalue *v);       /* all lanes */
-  gcc_jit_rvalue *(*load_one)(struct jx *j, bool wide, gcc_jit_lvalue *cell); /* one cell, for all lanes */
+  gcc_jit_rvalue *(*load_one)(struct jx *j, bool wide, gcc_jit_lvalue *cell); /* loads one element and broadcasts it */
   gcc_jit_rvalue *(*read)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m);
   gcc_jit_rvalue *(*read_one)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m);
   void (*write)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
-  /* elements of 8 or 16 bits of all lanes, zero-extended; of m alone, where masks are integers, else of all */
+  /* Elements of 8 or 16 bits, zero-extended; of the lanes of m where masks are integers, otherwise of all lanes. */
   gcc_jit_rvalue *(*load_narrow)(struct jx *j, unsigned bits, gcc_jit_lvalue *cell);
   void (*write_narrow)(struct jx *j, unsigned bits, gcc_jit_lvalue *cell, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
-  /* cells at base + index * scale, indices being a chunk's signed 32-bit ones; where several lanes write one, the
-   * highest is last */
+  /* Elements at base + index * scale, with a chunk's signed 32-bit indices. If lanes of a scatter write one address,
+   * the highest lane's value stays. */
   gcc_jit_rvalue *(*gather)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index,
                             unsigned scale, gcc_jit_rvalue *m);
   void (*scatter)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale,
@@ -192,19 +200,19 @@ struct jx_isa {
 extern const struct jx_isa jx_v2, jx_v3, jx_v4, jx_one, jx_one_v2;
 const struct jx_isa *jx_isa_named(const char *name); /* NULL: no code is made for that level */
 
-/* Parts that the levels' files share with lanes.c. */
+/* What the levels' files share with lanes.c. */
 static inline jv jx_fresh(unsigned t, bool u) { return (jv){.t = (uint8_t)t, .u = u}; }
 static inline gcc_jit_type *jx_vector(struct jx *j, bool wide) { return wide ? j->vu64 : j->vu32; }
-jv jx_refuse(struct jx *j, unsigned t); /* there is no vector form */
-jv jx_spread(struct jx *j, jv x);       /* narrow signed values as full 32-bit ones */
-jv jx_trim(struct jx *j, jv v);         /* narrow results back to their zero-extended form */
-/* By one instruction with three operands; the constraints of its registers, and of an operand that may lie in memory.
- */
+jv jx_refuse(struct jx *j, unsigned t); /* marks that there is no vector form */
+jv jx_spread(struct jx *j, jv x);       /* sign-extends values of 8 and 16 bits to full 32-bit lanes */
+jv jx_trim(struct jx *j, jv v);         /* zero-extends results of 8 and 16 bits again */
+/* A fused sum by one instruction with three operands; the constraints are for its registers, and for an operand that
+ * may be in memory. */
 jv jx_multiply_add(struct jx *j, unsigned t, jv x, jv y, jv z, const char *reg, const char *any);
-/* `extreme` by instructions with three operands, of vectors (ps) or one lane (ss). */
+/* `extreme` by three-operand instructions, of vectors (ps) or one lane (ss). */
 gcc_jit_rvalue *jx_extreme(struct jx *j, const char *of, bool larger, gcc_jit_rvalue *x, gcc_jit_rvalue *y);
 void jx_touches_memory(gcc_jit_extended_asm *a);
-/* Asks for a cache line that may be wanted soon; the cell need not exist. */
+/* Prefetches the cache line of a cell, which need not exist. */
 void jx_prefetch(struct jx *j, gcc_jit_lvalue *cell);
 
 #endif

@@ -1,6 +1,6 @@
-/* Chunks of one lane, in scalar registers: what scalar_loops.c builds its loops of. Every value counts as one that all
- * lanes have, so it never has halves. Masks are 0 or 1. The compiler knows scalar arithmetic itself; what is not here
- * (roots, roundings, some conversions) keeps a loop from having such a form. */
+/* Chunks of one lane, in scalar registers, of which scalar_loops.c builds its loops. Every value counts as uniform, so
+ * that it never has halves. Masks are 0 or 1. gcc itself has scalar arithmetic; loops with operations that are missing
+ * here (square roots, roundings, some conversions) have no such form. */
 #include "lanes.h"
 
 static jv value(struct jx *j, unsigned t, gcc_jit_rvalue *r) {
@@ -44,7 +44,7 @@ static jv blend(struct jx *j, unsigned t, jv c, jv x, jv y) {
       j, t,
       jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, vt, other, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, vt, differ, all)));
 }
-/* Floats stay in their registers. */
+/* Floats stay in floating-point registers. */
 static jv blend_floats(struct jx *j, unsigned t, jv c, jv x, jv y) {
   if (!jx_float(t)) return blend(j, t, c, x, y);
   gcc_jit_type *vt = jx_vector(j, jx_wide(t)), *f = jx_type(j, t);

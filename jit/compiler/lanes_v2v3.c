@@ -1,6 +1,6 @@
 /* Chunks of 8 lanes in 256-bit vectors (v3: AVX2, FMA, F16C) and of 4 in 128-bit ones (v2: SSE4.2). Masks are vectors
- * of 0 and -1. What one of the two has no instruction for is put together from others, goes lane by lane, or is the
- * interpreter's body. */
+ * of 0 and -1. Operations for which a level has no instruction are composed from others, done lane by lane, or left to
+ * the interpreter's body. */
 #include "lanes.h"
 
 #include <stdio.h>
@@ -16,7 +16,7 @@ struct own {
   gcc_jit_block *here;
   gcc_jit_rvalue *arg[4];
 };
-/* True: it is there. False: begun, to be built and ended. */
+/* True: the function exists already. False: it was begun, and has to be built and ended. */
 static bool own_function(struct jx *j, struct own *o, const char *what, gcc_jit_type *result, unsigned n,
                          gcc_jit_type *const *types) {
   for (unsigned k = 0; k < j->nowns; k++)
@@ -46,13 +46,13 @@ static void own_end(struct jx *j, const struct own *o, gcc_jit_rvalue *result) {
 }
 
 /* ---- one instruction ------------------------------------------------------------------------------------------*/
-/* v3 spells instructions with a v in front and a result of their own. `text` has the operands of that form. */
+/* v3 writes instructions with a leading v and a separate result. `text` has the operands of that form. */
 static gcc_jit_rvalue *one(struct jx *j, const char *text, gcc_jit_type *t, gcc_jit_rvalue *x) {
   char full[64];
   snprintf(full, sizeof full, "%s%s", is_v3(j) ? "v" : "", text);
   return jx_ask(j, full, "=x", t, 1, "x", x);
 }
-/* name, and an immediate operand "$1, " or "": x is the one that v2 overwrites. */
+/* imm: an immediate operand "$1, " or "". v2's instruction overwrites x. */
 static gcc_jit_rvalue *two(struct jx *j, const char *name, const char *imm, gcc_jit_type *t, gcc_jit_rvalue *x,
                            gcc_jit_rvalue *y) {
   char full[64];
@@ -72,7 +72,7 @@ static gcc_jit_rvalue *bits(struct jx *j, bool wide, enum gcc_jit_binary_op op, 
 static gcc_jit_rvalue *upper(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *v) {
   return jx_ask(j, is_v3(j) ? "vextracti128 $1, %1, %x0" : "pshufd $0xEE, %1, %0", "=x", t, 1, "x", v);
 }
-/* Both halves' even 32-bit lanes, in one vector. */
+/* The even 32-bit lanes of both halves in one vector. */
 static gcc_jit_rvalue *low_parts(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *lo, gcc_jit_rvalue *hi) {
   gcc_jit_rvalue *v = two(j, "shufps", "$0x88, ", t, lo, hi);
   return is_v3(j) ? jx_ask(j, "vpermq $0xD8, %1, %0", "=x", t, 1, "x", v) : v;
@@ -95,7 +95,7 @@ static gcc_jit_rvalue *mask_any(struct jx *j, gcc_jit_rvalue *m) {
 static gcc_jit_rvalue *mask_bits(struct jx *j, gcc_jit_rvalue *m) {
   return gcc_jit_context_new_cast(j->c, NULL, packed(j, jx_keep(j, m)), j->t_u64);
 }
-/* Narrowed to bytes, all in one vector. v3's instructions do that by halves of vectors. */
+/* Narrows the masks to bytes in one vector. v3's instructions work on halves of vectors separately. */
 static gcc_jit_rvalue *four_masks(struct jx *j, gcc_jit_rvalue *const *m) {
   gcc_jit_rvalue *v = two(j, "packsswb", "", j->vu32, two(j, "packssdw", "", j->vu32, m[0], m[1]),
                           two(j, "packssdw", "", j->vu32, m[2], m[3]));
@@ -132,7 +132,7 @@ static gcc_jit_rvalue *mask_fill(struct jx *j, gcc_jit_rvalue *bit) {
 static gcc_jit_rvalue *none(struct jx *j, bool wide) { return jv_k(j, wide ? MX_T_u64 : MX_T_u32, 0).r[0]; }
 static gcc_jit_rvalue *greater(struct jx *j, unsigned t, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
   const bool wide = jx_wide(t);
-  if (!jx_signed(t)) { /* only signed numbers can be compared: move both by half of their range */
+  if (!jx_signed(t)) { /* there are only signed comparisons: shift both operands by half their range */
     gcc_jit_rvalue *sign = jv_k(j, wide ? MX_T_u64 : MX_T_u32, wide ? 1ull << 63 : 1u << 31).r[0];
     x = bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, x, sign),
     y = bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, y, sign);
@@ -141,7 +141,7 @@ static gcc_jit_rvalue *greater(struct jx *j, unsigned t, gcc_jit_rvalue *x, gcc_
 }
 static jv compare(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y) {
   const bool wide = jx_wide(t), f = jx_float(t);
-  /* floats have ==, <, <=, and "not equal or NaN", integers == and > alone */
+  /* floats have ==, <, <= and "not equal, or NaN"; integers only == and > */
   const char *const imm = op == JX_EQ ? "$0, " : op == JX_NE ? "$4, " : op == JX_LT || op == JX_GT ? "$1, " : "$2, ";
   const bool turn = op == JX_GE || op == (f ? JX_GT : JX_LT),
              invert = !f && (op == JX_NE || op == JX_LE || op == JX_GE);
@@ -159,14 +159,14 @@ static jv compare(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y) {
   v.r[1] = v.r[0];
   return v;
 }
-/* x in the lanes of m, else y */
+/* x in the lanes of m, y in all others */
 static gcc_jit_rvalue *choice(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *m, gcc_jit_rvalue *x,
                               gcc_jit_rvalue *y) {
   m = lanes_of(j, wide, m, h);
   if (is_v3(j))
     return jx_ask(j, wide ? "vblendvpd %1, %3, %2, %0" : "vblendvps %1, %3, %2, %0", "=x", V(wide), 3, "x", m, "x", y,
                   "xm", x);
-  /* v2's own instruction wants the mask in xmm0 */
+  /* v2's instruction takes the mask in xmm0 */
   gcc_jit_rvalue *d =
       bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_AND, bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, x, y), m);
   return bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, d, y);
@@ -200,7 +200,8 @@ static jv unary(struct jx *j, enum jx_un op, unsigned t, jv x) {
   return v;
 }
 static jv fma_v3(struct jx *j, unsigned t, jv x, jv y, jv z) { return jx_multiply_add(j, t, x, y, z, "x", "xm"); }
-/* Of 32 bits, by way of 64, where the product is exact. The sum p + c = s is rounded to odd (core/vocab.h). */
+/* A product and sum of 32-bit floats, computed in f64, where the product is exact. The sum p + c = s is rounded to odd
+ * (core/vocab.h), so that rounding it to f32 is correct. */
 static jv rounded_to_odd(struct jx *j, jv p, jv c, jv s) {
   const unsigned d = MX_T_f64, u = MX_T_u64;
   jv zero = jv_kf(j, d, 0), t = jv_bin(j, JX_SUB, d, s, p);
@@ -210,8 +211,8 @@ static jv rounded_to_odd(struct jx *j, jv p, jv c, jv s) {
   jv odd = jv_bin(j, JX_OR, u, jv_bin(j, JX_SUB, u, jv_as(j, u, s), toward), jv_k(j, u, 1));
   return jv_as(j, d, jv_sel(j, u, inexact, odd, jv_as(j, u, s)));
 }
-/* A function for one chunk: in line it would be most of the code, and registers are few anyway. Only a sum half-way
- * between two floats, or below all normal ones, needs more than to be rounded twice. */
+/* A function for one chunk: in line it would be most of the code, and there are few registers anyway. Only sums
+ * half-way between two floats, or below all normal ones, need more than being rounded twice. */
 static gcc_jit_function *fma_function(struct jx *j) {
   struct own o;
   if (own_function(j, &o, "fma", j->vf32, 3, (gcc_jit_type *[]){j->vf32, j->vf32, j->vf32})) return o.f;
@@ -243,14 +244,14 @@ static jv fma_v2(struct jx *j, unsigned t, jv x, jv y, jv z) {
 }
 
 /* ---- conversion -------------------------------------------------------------------------------------------------*/
-/* 32-bit lanes to 64-bit ones by an instruction that takes half a vector */
+/* Extends 32-bit lanes to 64 bits, by an instruction that takes half a vector. */
 static jv up(struct jx *j, unsigned to, const char *text, jv x) {
   jv v = jx_fresh(to, x.u);
   v.r[0] = one(j, text, jx_type(j, to), x.r[0]);
   v.r[1] = x.u ? v.r[0] : one(j, text, jx_type(j, to), upper(j, jx_type(j, x.t), x.r[0]));
   return v;
 }
-/* 64-bit lanes to 32-bit ones by an instruction that gives half a vector */
+/* Narrows 64-bit lanes to 32 bits, by an instruction that returns half a vector. */
 static jv down(struct jx *j, unsigned to, const char *text, jv x) {
   jv v = jx_fresh(to, x.u);
   gcc_jit_type *t = jx_type(j, to);
@@ -276,9 +277,9 @@ static jv float_of_bits(struct jx *j, jv low, uint64_t of) {
   return jv_as(j, MX_T_f64, jv_bin(j, JX_OR, MX_T_u64, low, jv_k(j, MX_T_u64, of)));
 }
 static jv bits_as_float(struct jx *j, uint64_t b) { return jv_as(j, MX_T_f64, jv_k(j, MX_T_u64, b)); }
-/* Both parts become exact doubles, and their sum is rounded once. Where it goes on to f32, which would round it again,
- * the sum is to be exact: beyond 53 bits one bit then stands for the lowest eleven, which are far below a float's last.
- */
+/* Both 32-bit parts become exact doubles, whose sum is rounded once. exact: the sum goes on to f32, which must not
+ * round a second time, so beyond 53 bits one sticky bit stands for the lowest eleven, which are far below an f32's last
+ * bit. */
 static jv f64_of_64(struct jx *j, bool is_signed, jv x, bool exact) {
   const unsigned u = MX_T_u64;
   jv low = jv_bin(j, JX_AND, u, jv_as(j, u, x), jv_k(j, u, 0xFFFFFFFF));
@@ -286,20 +287,20 @@ static jv f64_of_64(struct jx *j, bool is_signed, jv x, bool exact) {
   if (exact) {
     jv rest = jv_bin(j, JX_ADD, u, jv_bin(j, JX_AND, u, low, jv_k(j, u, 0x7FF)), jv_k(j, u, 0x7FF));
     jv shorter = jv_bin(j, JX_AND, u, jv_bin(j, JX_OR, u, low, rest), jv_k(j, u, 0xFFFFF800));
-    /* bits 53 to 63: all 0, or with a sign all like it */
+    /* bits 53 to 63: all 0, or, if signed, all equal to the sign */
     jv beyond = jv_bin(j, JX_AND, u, is_signed ? jv_bin(j, JX_ADD, u, high, jv_k(j, u, 1u << 21)) : high,
                        jv_k(j, u, is_signed ? 0xFFC00000 : 0xFFE00000));
     low = jv_sel(j, u, jv_cmp(j, JX_EQ, u, beyond, jv_k(j, u, 0)), low, shorter);
   }
   low = float_of_bits(j, low, TWO_TO_52);
   if (is_signed) high = jv_bin(j, JX_XOR, u, high, jv_k(j, u, 1u << 31));
-  /* 2^84 + 2^52, and 2^63 more where the sign was moved */
+  /* 2^84 + 2^52, and 2^63 more if the sign was moved */
   high = jv_bin(j, JX_SUB, MX_T_f64, float_of_bits(j, high, TWO_TO_84),
                 bits_as_float(j, is_signed ? TWO_TO_84 + 0x80100000 : TWO_TO_84 + 0x100000));
   return jv_bin(j, JX_ADD, MX_T_f64, high, low);
 }
-/* Of an integral number, in two parts of 32 bits, of which the high one has the sign; each stands in the low bits of a
- * double whose last bit is worth 1. */
+/* Converts an integral double in two parts of 32 bits, the high one with the sign. Each part ends up in the low bits of
+ * a double whose last bit is worth 1. */
 static jv integer_of_f64(struct jx *j, unsigned to, jv x) {
   const unsigned d = MX_T_f64, u = MX_T_u64;
   jv high = jv_un(j, JX_FLOOR, d, jv_bin(j, JX_MUL, d, x, bits_as_float(j, 0x3DF0000000000000ull))); /* 2^-32 */
@@ -311,7 +312,7 @@ static jv integer_of_f64(struct jx *j, unsigned to, jv x) {
                       jv_bin(j, JX_AND, u, low, jv_k(j, u, 0xFFFFFFFF))));
 }
 static jv convert(struct jx *j, unsigned to, unsigned from, jv x) {
-  const bool small = jx_bitsof(from) < 32; /* fits a signed number */
+  const bool small = jx_bitsof(from) < 32; /* fits in a signed number */
   if (to == MX_T_f32) {
     if (from == MX_T_f64) return down(j, to, "cvtpd2ps %1, %x0", x);
     if (from == MX_T_f16) {
@@ -322,7 +323,7 @@ static jv convert(struct jx *j, unsigned to, unsigned from, jv x) {
       h.r[0] = h.r[1] = jx_ask(j, "vcvtph2ps %x1, %0", "=x", j->vf32, 1, "x", v);
       return h;
     }
-    if (jx_wide(from) && !is_v3(j)) return jx_refuse(j, to); /* two lanes at a time it takes longer than one by one */
+    if (jx_wide(from) && !is_v3(j)) return jx_refuse(j, to); /* two lanes at a time would take longer than one by one */
     if (jx_wide(from)) return down(j, to, "cvtpd2ps %1, %x0", f64_of_64(j, jx_signed(from), x, true));
     if (!jx_signed(from) && !small) return jv_cvt(j, to, MX_T_f64, jv_cvt(j, MX_T_f64, from, x));
     jv v = jx_fresh(to, x.u);
@@ -350,7 +351,7 @@ static jv convert(struct jx *j, unsigned to, unsigned from, jv x) {
   }
   if (from == MX_T_f32) x = jv_cvt(j, MX_T_f64, from, x);
   x = jv_bin(j, JX_ADD, MX_T_f64, jv_un(j, JX_TRUNC, MX_T_f64, x),
-             bits_as_float(j, TWO_TO_52)); /* now its low bits are the number */
+             bits_as_float(j, TWO_TO_52)); /* now the integer is in its low bits */
   return narrow(j, to, jv_as(j, MX_T_u64, x));
 }
 
@@ -384,13 +385,14 @@ static gcc_jit_rvalue *any_bit(struct jx *j, bool wide, gcc_jit_rvalue *v) {
   return gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, any, jx_int(j, j->t_u8, 0));
 }
 
-/* From each chunk the element that it would be; then the index's other bits, one by one, say whose. */
+/* Picks from each chunk the element that the index's low bits name; then selects among the chunks by the other bits,
+ * one after another. */
 static gcc_jit_rvalue *choose_v3(struct jx *j, gcc_jit_rvalue *const *chunks, unsigned n, gcc_jit_rvalue *index) {
   gcc_jit_rvalue *v[8];
   for (unsigned k = 0; k < n; k++) v[k] = jx_ask(j, "vpermd %2, %1, %0", "=x", j->vu32, 2, "x", index, "x", chunks[k]);
   for (unsigned bit = 3; n > 1; bit++, n /= 2) {
-    gcc_jit_rvalue *odd =
-        bits(j, false, GCC_JIT_BINARY_OP_LSHIFT, index, jv_k(j, MX_T_u32, 31 - bit).r[0]); /* in the sign */
+    /* moves the bit to the sign */
+    gcc_jit_rvalue *odd = bits(j, false, GCC_JIT_BINARY_OP_LSHIFT, index, jv_k(j, MX_T_u32, 31 - bit).r[0]);
     for (unsigned k = 0; k < n / 2; k++)
       v[k] = jx_ask(j, "vblendvps %1, %3, %2, %0", "=x", j->vu32, 3, "x", odd, "x", v[2 * k], "x", v[2 * k + 1]);
   }
@@ -424,8 +426,8 @@ static gcc_jit_rvalue *read_one(struct jx *j, bool wide, unsigned h, gcc_jit_lva
   return bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_AND, jx_ask(j, text, "=&x", V(wide), 2, "x", m, "m", jx_rv(cell)), m);
 }
 
-/* Moves lane by lane between a vector of 128 bits and memory: where the mask's bit `bit` + k is set, `text` with the
- * lane's number k, and with `step` * k, for each # and @ in it. The mask's bits are in `test`, an operand of 8 bits. */
+/* Text that moves data lane by lane between a vector of 128 bits and memory, for each lane k whose bit `bit` + k of the
+ * mask is set: `text`, in which # stands for k and @ for `step` * k. The mask is in `test`, an operand of 8 bits. */
 static void lane_by_lane(char *out, size_t room, unsigned lanes, const char *test, unsigned bit, unsigned step,
                          const char *text) {
   size_t n = strlen(out);
@@ -438,8 +440,8 @@ static void lane_by_lane(char *out, size_t room, unsigned lanes, const char *tes
     n += (size_t)snprintf(out + n, room - n, "\n1:\n");
   }
 }
-/* A vector in one piece where all of its lanes are wanted, else lane by lane. Operand 2 is the mask; `t` a register to
- * spare. */
+/* Moves a vector whole if the mask has all of its lanes, else lane by lane. Operand 2 is the mask; `t` a free
+ * register. */
 static void piece_or_lanes(char *out, size_t room, bool wide, unsigned h, unsigned t, const char *whole,
                            const char *part) {
   const unsigned lanes = wide ? 2 : 4, bit = wide ? 2 * h : 0;
@@ -488,7 +490,7 @@ static gcc_jit_rvalue *read_v3(struct jx *j, bool wide, unsigned h, gcc_jit_lval
   return jx_ask(j, wide ? "vpmaskmovq %2, %1, %0" : "vpmaskmovd %2, %1, %0", "=x", V(wide), 2, "x",
                 lanes_of(j, wide, m, h), "m", jx_rv(cell));
 }
-/* Stores under a mask are microcode on some processors: they are made only where lanes are missing. */
+/* On some processors masked stores are microcode, so they are used only if lanes are missing. */
 static void write_v3(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
   gcc_jit_lvalue *t = jx_local(j, j->t_u32);
   gcc_jit_extended_asm *a = jx_asm(
@@ -541,7 +543,7 @@ static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, g
   snprintf(what, sizeof what, "scatter%u_%u_%u", wide, h, scale);
   if (!own_function(j, &o, what, j->t_void, 4, (gcc_jit_type *[]){j->t_pu8, j->vu32, V(wide), j->t_mask})) {
     const char *x = is_v3(j) ? "v" : "";
-    const unsigned lanes = wide ? 2 : 4; /* in 128 bits */
+    const unsigned lanes = wide ? 2 : 4; /* of 128 bits */
     gcc_jit_rvalue *in = packed(j, o.arg[3]), *numbers = wide && h ? upper(j, j->vu32, o.arg[1]) : o.arg[1];
     for (unsigned part = 0; part < j->bytes / 16; part++) {
       char text[640] = "", lane[96];
@@ -578,7 +580,7 @@ static void collect(struct jx *j, bool wide, gcc_jit_lvalue *all, gcc_jit_rvalue
   gcc_jit_extended_asm_add_input_operand(a, NULL, "xm", y);
 }
 
-/* Of all lanes: no byte beside them may be written, and none outside of what was checked read. */
+/* Narrow elements of all lanes: no byte beside them may be written, and none outside of the checked range read. */
 static gcc_jit_rvalue *load_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *cell) {
   char text[32];
   snprintf(text, sizeof text, "%spmovzx%cd %%1, %%0", is_v3(j) ? "v" : "", bits == 8 ? 'b' : 'w');

@@ -85,14 +85,14 @@ static gcc_jit_rvalue *rotate(struct jx *j, gcc_jit_rvalue *x, unsigned n) {
 static gcc_jit_rvalue *upper(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *v) {
   return jx_ask(j, "vextracti64x4 $1, %1, %t0", "=v", t, 1, "v", v);
 }
-/* 32-bit lanes to 64-bit ones by an instruction that takes a ymm */
+/* Extends 32-bit lanes to 64 bits, by an instruction that takes a ymm register. */
 static jv up(struct jx *j, unsigned to, const char *text, jv x) {
   jv v = jx_fresh(to, x.u);
   v.r[0] = jx_ask(j, text, "=v", jx_type(j, to), 1, "v", x.r[0]);
   v.r[1] = x.u ? v.r[0] : jx_ask(j, text, "=v", jx_type(j, to), 1, "v", upper(j, jx_type(j, x.t), x.r[0]));
   return v;
 }
-/* 64-bit lanes to 32-bit ones by an instruction that gives a ymm */
+/* Narrows 64-bit lanes to 32 bits, by an instruction that returns a ymm register. */
 static jv down(struct jx *j, unsigned to, const char *text, jv x) {
   jv v = jx_fresh(to, x.u);
   gcc_jit_type *t = jx_type(j, to);

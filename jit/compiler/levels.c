@@ -1,4 +1,4 @@
-/* The CPU levels for which code is made; each is a table of its own, and they share lanes.c. */
+/* The CPU levels for which code can be made: each has a table of its own, and they share lanes.c. */
 #include "lanes.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* From assembly to a shared object. The assembler and the linker are started from here, not by gcc's driver, whose own
- * start and collect2's take half as long as theirs; between them are files in memory. */
+/* From assembly to a shared object. The assembler and the linker are started directly: gcc's driver and collect2 would
+ * add half of their time again. The files that pass between them are in memory. */
 #include "link.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 extern char **environ;
 
 bool jl_file(struct jl_file *f, const char *name) {
-  const int fd = memfd_create(name, 0); /* not closed on exec: the tools open it by its path */
+  const int fd = memfd_create(name, 0); /* without close-on-exec, since the tools open it by its path */
   if (fd < 0) return perror("mx-jitc: a file in memory"), false;
   snprintf(f->path, sizeof f->path, "/dev/fd/%d", fd);
   return true;

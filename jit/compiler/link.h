@@ -4,8 +4,8 @@
 
 #include <stdbool.h>
 
-/* In memory, under a path that child processes can open too. It goes with the process. False, here and below: it has
- * been said on standard error why not. */
+/* A file in memory, under a path that child processes can open. It goes away with the process. Functions that return
+ * false have said on standard error why. */
 struct jl_file {
   char path[24];
 };

@@ -1,6 +1,5 @@
 /* Operations on values as loops over the chunks, where slots live in memory: each operation is built once instead of
- * once for each chunk, and what it leaves for the next one of the run stays in registers. What is the same in all lanes
- * is computed before the loop. */
+ * once for each chunk, and intermediate values stay in registers. Uniform values are computed before the loop. */
 #include "lowering.h"
 
 #include "meaning.h"
@@ -9,16 +8,16 @@
 #include <string.h>
 
 struct lw_loop {
-  gcc_jit_rvalue *(*v)[2]; /* by slot: the vectors of this chunk; NULL: not met yet */
-  gcc_jit_lvalue *chunk;   /* in bytes of a slot of 32 bits */
-  bool unrolled;           /* no loop: chunk by chunk, this being number `number` */
+  gcc_jit_rvalue *(*v)[2]; /* by slot: the vectors of the current chunk; NULL: not loaded or computed yet */
+  gcc_jit_lvalue *chunk;   /* the loop's counter, in bytes of a 32-bit slot */
+  bool unrolled;           /* unrolled: chunk after chunk is built, now number `number` */
   unsigned number;
-  gcc_jit_rvalue
-      *at[3]; /* state->spill_area, moved to this chunk's part of a mask, a slot of 32 bits, of 64 bits; or NULL */
+  /* state->spill_area, advanced to the current chunk's part of a mask, of a 32-bit slot, of a 64-bit slot; or NULL */
+  gcc_jit_rvalue *at[3];
 };
 
 /* ---- runs -------------------------------------------------------------------------------------------------------*/
-/* What operands look like, without building them. False: one of them is not to be had. */
+/* Describes an instruction's operands without building them. False: one of them cannot be used in a loop. */
 static bool operands(struct lw *l, const struct ja_ins *i, const uint64_t *uni, unsigned nout, jv *in) {
   for (unsigned k = nout; k < i->o->nopnds; k++, in++) {
     const unsigned type = i->o->opnd[k].type, field = mx_w_operand(i->w, k);
@@ -45,8 +44,7 @@ static bool fits(struct lw *l, const struct ja_ins *i, const uint64_t *uni) {
   return jx_meanings[i->op] && nin <= 8 && operands(l, i, uni, nout, in) &&
          jx_row_exists(&l->j, i->op, mx_w_mod(*i->w), in, nin);
 }
-/* Whether an instruction's results vary from lane to lane, are the same in all lanes, or some are this and some that.
- */
+/* Whether an instruction's results are varying, uniform, or some of each. */
 enum results { VARYING, SAME, MIXED };
 static enum results results_of(const struct ja *a, const struct ja_ins *i, const uint64_t *uni_after) {
   uint32_t s[JA_MAX_TOUCH], same = 0;
@@ -54,7 +52,7 @@ static enum results results_of(const struct ja *a, const struct ja_ins *i, const
   for (uint32_t k = 0; k < n; k++) same += ja_has(uni_after, s[k]);
   return same == n ? SAME : same ? MIXED : VARYING;
 }
-/* Adds slots that the instruction reads, those that keep a part of what they hold included. */
+/* Adds the slots that the instruction reads, including those of which a part is kept. */
 static void add_reads(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *set) {
   uint32_t s[JA_MAX_TOUCH], n = ja_uses(a, i, s);
   while (n) ja_add(set, s[--n]);
@@ -79,7 +77,7 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
     ja_uniform_step(a, i, b->preserved, after);
     const enum results r = results_of(a, i, after);
     uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
-    bool overtakes = false; /* what is computed before the loop would be read there too early */
+    bool overtakes = false; /* a uniform value would be computed too early, before the loop reads the old one */
     while (n) overtakes |= ja_has(read, s[--n]);
     if (r == MIXED || (r == SAME && overtakes)) break;
     if (r == VARYING) {
@@ -89,7 +87,7 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
       for (uint32_t w = 0; w < a->words; w++) read[w] |= reads[w] & uni[w];
     }
     memcpy(uni, after, 8 * a->words);
-    if (l->addend[k].wanted && !l->addend[k].moves) { /* the shape of what it leaves is found out behind the loop */
+    if (l->addend[k].wanted && !l->addend[k].moves) { /* the shape of its result is computed behind the loop */
       k++;
       break;
     }
@@ -99,7 +97,7 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
 }
 
 /* ---- building them ----------------------------------------------------------------------------------------------*/
-/* Where this chunk's part lies, of a slot of that class. */
+/* The address of the current chunk's part in slots of that class. */
 static gcc_jit_rvalue *part_at(struct lw *l, unsigned cls) {
   struct jx *j = &l->j;
   struct lw_loop *o = l->loop;
@@ -109,7 +107,7 @@ static gcc_jit_rvalue *part_at(struct lw *l, unsigned cls) {
   return o->at[cls] ? o->at[cls] : (o->at[cls] = jx_keep(j, lw_add(l, from, by)));
 }
 gcc_jit_rvalue **lw_loop_value(struct lw *l, uint32_t slot, unsigned h) { return &l->loop->v[slot][h]; }
-/* Part h of a slot's chunk. */
+/* Part h of a slot's cell for the current chunk. */
 static gcc_jit_lvalue *cell_here(struct lw *l, uint32_t slot, unsigned h) {
   const struct lw_loop *o = l->loop;
   const unsigned cls = lw_class(l->a, slot);
@@ -134,7 +132,7 @@ gcc_jit_rvalue *lw_loop_first(struct lw *l, uint32_t slot) {
 gcc_jit_rvalue *lw_loop_row_get(struct lw *l, unsigned row) {
   return jx_keep(&l->j, jx_rv(lw_loop_row(l, part_at(l, MX_R32), row, 0)));
 }
-/* Whether one of the instructions asks which lanes run. */
+/* Whether an instruction of the loop needs the active lanes' masks. */
 static bool asks_lanes(const struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end) {
   const struct ja *a = l->a;
   uint32_t s[JA_MAX_TOUCH];
@@ -145,8 +143,8 @@ static bool asks_lanes(const struct lw *l, const struct ja_block *b, uint32_t fr
       if (ja_has(b->preserved, s[n])) return true;
   return false;
 }
-/* Slots that have to be in memory behind the run: those that live, and those that accesses take numbers from, from
- * which an address is made that alone is read any more. */
+/* Slots that must be in memory behind the loop: live ones, and those through which later accesses go whose address is
+ * computed from them. */
 static uint64_t *wanted(const struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end,
                         const uint64_t *live) {
   const struct ja *a = l->a;
@@ -156,17 +154,18 @@ static uint64_t *wanted(const struct lw *l, const struct ja_block *b, uint32_t f
   for (uint32_t k = b->first + end; k < b->end; k++)
     if (l->based[k].steady || l->based[k].indexed) ja_add(set, l->based[k].slot);
   for (unsigned r = 0; r < rows->n; r++) ja_add(set, rows->row[r].slot);
-  for (uint32_t k = b->first + from, s[JA_MAX_TOUCH]; k < b->first + end; k++) /* their shapes are found out there */
+  /* their shapes are computed behind the loop */
+  for (uint32_t k = b->first + from, s[JA_MAX_TOUCH]; k < b->first + end; k++)
     for (uint32_t n = l->addend[k].wanted && !l->addend[k].moves ? ja_defs(a, &a->ins[k], s) : 0; n--;)
       ja_add(set, s[n]);
   return set;
 }
-/* Passes over an instruction that is built elsewhere. */
+/* Updates the analyses' sets past an instruction that is built elsewhere. */
 static void pass_over(struct lw *l, const struct ja_block *b, const struct ja_ins *i, const uint64_t *uni_after) {
   ja_float_step(l->a, i, b->preserved, l->flt, l->raw);
   memcpy(l->uni, uni_after, 8 * l->a->words);
 }
-/* Builds those of the run's instructions whose results are one value in all lanes, and what others add to addresses. */
+/* Builds the loop's uniform instructions before it, and the values that others add to addresses. */
 static void build_same(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live) {
   uint64_t *after = lw_need(8 * l->a->words);
   for (uint32_t k = from; k < end; k++) {
@@ -183,7 +182,7 @@ static void build_same(struct lw *l, const struct ja_block *b, uint32_t from, ui
   }
   free(after);
 }
-/* What the run has done to addresses' shapes. */
+/* Updates the shapes of addresses behind the loop. */
 static void update_shapes(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, const uint64_t *made) {
   uint32_t s[JA_MAX_TOUCH];
   for (uint32_t k = from; k < end; k++) {
@@ -194,8 +193,8 @@ static void update_shapes(struct lw *l, const struct ja_block *b, uint32_t from,
   }
   l->moving = false;
 }
-/* Builds those of the run's instructions whose results differ from lane to lane, for one chunk, and stores what is
- * wanted of these, which are added to `made`. */
+/* Builds the varying instructions for one chunk, and stores the results that are needed behind the loop; these are
+ * added to `made`. */
 static void build_chunk(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live,
                         const uint64_t *before, uint64_t *made) {
   const struct ja *a = l->a;
@@ -224,7 +223,7 @@ static void build_chunk(struct lw *l, const struct ja_block *b, uint32_t from, u
   }
   free(after), free(at_end);
 }
-#define SHORT 8 /* instructions: less than that is not worth a loop beside accesses, which are many statements */
+#define SHORT 8 /* fewer instructions are not worth a loop, except memory accesses, which are many statements each */
 void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;

@@ -1,11 +1,10 @@
-/* The function's frame of code: blocks and what they are made of. From block to block: edges.c. What single
- * instructions do stands in slots.c, memory.c and meaning.c, how code is entered and left in exits.c.
+/* Builds a function block by block, and the instructions of each block in order. Edges between blocks are in edges.c,
+ * single instructions in slots.c, memory.c and meaning.c, entries and exits in exits.c.
  *
- * 1. cm[] are the lanes that run, em[] those of the whole split. In blocks that are `converged` they are equal
- * (edges.c).
+ * 1. cm[] are the active lanes, em[] all lanes of the split. In blocks that are `converged` they are equal (edges.c).
  * 2. At any point a slot is either uniform (one vector) or has a vector for each chunk, as the analysis says; edges
- *    convert. Slots that are not live hold anything.
- * 3. At an exit the instruction at its pc has not been executed (exits.c). */
+ * convert between these forms. Slots that are not live have undefined contents. 3. At an exit the instruction at its pc
+ * has not been executed (exits.c). */
 #include "lower.h"
 
 #include "lowering.h"
@@ -111,11 +110,11 @@ void lw_add_steps(struct lw *l, uint32_t n) {
 static bool by_meaning(struct lw *l);
 
 /* ---- an instruction by the interpreter's body ------------------------------------------------------------*/
-/* Where the body gives up control, the function is left with `kind` at pc, `live` being live there. */
+/* Where the body leaves compiled code, the exit is of that kind at pc, with `live` being live there. */
 static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uint64_t *live) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
-  uint64_t *still = lw_need(8 * a->words); /* live, but for what the frame has already */
+  uint64_t *still = lw_need(8 * a->words); /* live slots that are not in the frame already */
   const uint32_t number = lw_spill_for_fallback(l);
   gcc_jit_rvalue *m[LW_CHUNKS];
   const bool by_guard = mx__row_access[l->ins->op].elements && mx_w_guard(*l->ins->w) != MX_GUARD_NONE;
@@ -135,7 +134,7 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
   lw_reload_after_fallback(l);
 }
 void lw_interpret(struct lw *l) { run_body(l, MX_JIT_EVENT, l->ins->pc, l->live); }
-/* A nap, or the end of the slice behind it. */
+/* A nap, which may use up the slice. */
 static void sleep_step(struct lw *l) {
   run_body(l, MX_JIT_SLICE, l->ins->pc + mx_w_length(*l->ins->w), l->live + l->a->words);
 }
@@ -145,7 +144,7 @@ static bool is_zero(struct lw *l, unsigned k) {
   const unsigned f = mx_w_operand(l->ins->w, k);
   return f >= MX_LIT && l->a->f->lits[f - MX_LIT].kind == MX_LIT_VALUE && !l->a->f->lits[f - MX_LIT].value;
 }
-/* All lanes end; `steps` instructions of the block have been executed. */
+/* All lanes end, `steps` instructions of the block having been executed. */
 static void done(struct lw *l, uint32_t steps) {
   lw_add_steps(l, steps);
   lw_warp_ends(l);
@@ -184,14 +183,14 @@ static bool by_meaning(struct lw *l) {
   return true;
 }
 
-/* A .b128 is made of two halves, taken apart, or copied. */
+/* A .b128 is packed from two halves, unpacked, or copied. */
 static bool halves(struct lw *l) {
   const bool joins = l->ins->op == MX_PACK_128, parts = l->ins->op == MX_UNPACK_128;
   const unsigned in = parts ? 2 : 1;
   if (!joins && mx_w_operand(l->ins->w, in) >= MX_LIT) return false;
   for (unsigned c = 0; c < l->nc; c++) {
     jv v[2];
-    for (unsigned h = 0; h < 2; h++) { /* a result may be what is read */
+    for (unsigned h = 0; h < 2; h++) { /* both halves are read first: a result may overwrite an operand */
       v[h] = joins ? lw_operand(l, in + h, c) : lw_half(l, in, h, c);
       for (unsigned p = 0; p < 2; p++) v[h].r[p] = jx_keep(&l->j, v[h].r[p]);
     }
@@ -218,7 +217,7 @@ static bool special(struct lw *l) {
   }
   const unsigned number = mx_w_operand(l->ins->w, 1);
   const struct mx_sreg_info *r = &mx__sregs[number];
-  if (r->varies == MX_PER_WARP && number != MX_SR_WARPID) return false; /* the frame's */
+  if (r->varies == MX_PER_WARP && number != MX_SR_WARPID) return false; /* a register of the frame */
   const bool wide = l->ins->op == MX_SREG_64;
   if (r->varies != MX_PER_LANE) {
     jv v = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32,
@@ -242,7 +241,7 @@ static bool special(struct lw *l) {
 bool lw_compute(struct lw *l) { return special(l) || by_meaning(l); }
 
 /* ---- instructions that may block ---------------------------------------------------------------------------*/
-/* A condition: some lanes of the split are elsewhere, or, if that counts, are expected where branches reconverge. NULL:
+/* A condition: some lanes of the split are elsewhere or, with `expected`, are expected where branches reconverge. NULL:
  * it never holds. */
 static gcc_jit_rvalue *is_diverged(struct lw *l, bool expected) {
   const struct ja *a = l->a;
@@ -258,7 +257,7 @@ static gcc_jit_rvalue *is_diverged(struct lw *l, bool expected) {
     }
   return m[0] ? lw_any(l, m) : NULL;
 }
-/* Where `cond` holds (NULL: nowhere), the code is left before the current instruction. */
+/* Leaves the code before the current instruction where `cond` holds (NULL: never). */
 static void leave_where(struct lw *l, gcc_jit_rvalue *cond, uint32_t number_in_block) {
   if (!cond) return;
   gcc_jit_block *left = lw_new_block(l, "leave"), *on = lw_new_block(l, "stay");
@@ -267,8 +266,9 @@ static void leave_where(struct lw *l, gcc_jit_rvalue *cond, uint32_t number_in_b
   lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
   l->j.b = on;
 }
-/* Where all lanes of the warp are here, nobody waits at a warp operation; at barrier 0 the warp may wait with its state
- * kept. Otherwise the machine does it. Returned: whether the code goes on in j->b. */
+/* Barriers and warp operations. If all lanes of the warp are here, no lane waits at a warp operation, and at barrier 0
+ * the warp can wait with its state kept. All other cases are left to the machine. Returned: whether code goes on in
+ * j->b. */
 static bool sync_step(struct lw *l, uint32_t number_in_block) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
@@ -329,20 +329,20 @@ static bool names(const struct ja_ins *i, unsigned k, uint32_t slot, const struc
 static bool is_wide_sum(const struct ja_ins *i) {
   return (i->form == MX_FORM_ADD || i->form == MX_FORM_SHIFT) && ja_result_bits(i) == 64;
 }
-/* Whether instruction k of the block can be left out until the access for whose address alone it is made, just behind
- * it, turns out to need the interpreter's body: compiled code takes the number that the address is made of. `waiting`:
- * so many are left out before. */
+/* Whether instruction k of the block, which computes an address for the one access just behind it, can be deferred:
+ * compiled code makes the access from the number that the address is computed from, and the instruction is built only
+ * if the interpreter's body has to do the access. `waiting`: how many instructions before it are deferred already. */
 static bool can_wait(const struct lw *l, uint32_t k, unsigned waiting, const struct ja_block *b, const uint64_t *live) {
   const struct ja *a = l->a;
   const struct ja_ins *i = &a->ins[k], *next = i + 1;
   const bool sum = is_wide_sum(i), product = ja_multiplies_wide(i) || i->form == MX_FORM_EXTEND;
-  if (a->checked || a->counts >= MX_COUNT_MEMORY) return false; /* the address itself is asked for */
+  if (a->checked || a->counts >= MX_COUNT_MEMORY) return false; /* checkers and profiles ask for the address itself */
   if ((!sum && !product) || waiting == LW_DEFERRED || mx_w_guard(*i->w) != MX_GUARD_NONE || k + 1 == b->end ||
       l->addend[k].wanted || next->keep)
     return false;
   const uint32_t slot = ja_slot(a, MX_R64, mx_w_operand(i->w, 0));
   if (ja_has(live + (size_t)(k + 2 - b->first) * a->words,
-             slot)) { /* wanted later: unless it is another value by then */
+             slot)) { /* the address is read later, and has not been overwritten by then */
     uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, next, s);
     while (n && s[n - 1] != slot) n--;
     if (!n || mx_w_guard(*next->w) != MX_GUARD_NONE) return false;
@@ -364,8 +364,7 @@ static void wait(struct lw *l) {
     memcpy(l->deferred_uni, l->uni, 8 * l->a->words), memcpy(l->deferred_raw, l->raw, 8 * l->a->words);
 }
 
-/* The current instruction's results: their cells have them where the interpreter's body left them there, on every way.
- */
+/* The cells of the current instruction's results are current if the interpreter's body wrote them on every path. */
 static void note_saved(struct lw *l) {
   uint32_t s[JA_MAX_TOUCH], n = ja_defs(l->a, l->ins, s);
   lw_saved_step(l);
@@ -374,7 +373,7 @@ static void note_saved(struct lw *l) {
 }
 
 /* ---- blocks ---------------------------------------------------------------------------------------------*/
-/* What comes before every instruction; it is number k of its block. */
+/* To be called before each instruction is built; it is number k of its block. */
 static void begin_instruction(struct lw *l, const struct ja_block *b, uint32_t k, uint64_t *live) {
   struct jx *j = &l->j;
   l->ins = &l->a->ins[b->first + k];
@@ -388,7 +387,7 @@ static void begin_instruction(struct lw *l, const struct ja_block *b, uint32_t k
   lw_leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
   j->b = on;
 }
-/* An instruction that goes on to the next: number k of its block. */
+/* Builds instruction k of the block, which is not its last. */
 static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, const uint64_t *live) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
@@ -421,7 +420,7 @@ void lw_instruction(struct lw *l, const struct ja_block *b, uint32_t k, uint64_t
   begin_instruction(l, b, k, live);
   build_ordinary(l, b, k, live);
 }
-/* A run of accesses (shared_runs.c), as guessed and otherwise. */
+/* Builds the versions of a run of accesses (shared_runs.c). */
 static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run, uint64_t *live) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
@@ -439,7 +438,7 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
     lw_split(l, lw_rare(l, lw_run_wrong(l, run)), check, like);
     if (run->tile) {
       j->b = like;
-      lw_split(l, lw_run_apart(l, run), version[LW_GUESSED], version[LW_TILE]);
+      lw_split(l, lw_run_rows_differ(l, run), version[LW_GUESSED], version[LW_TILE]);
     }
     j->b = check;
     lw_run_numbers(l, run, false);
@@ -464,7 +463,7 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
       else lw_instruction(l, b, k++, live);
     }
     lw_go(l, behind);
-    memset(l->pieces, 0, sizeof *l->pieces * a->nslots); /* each version has found out its own */
+    memset(l->pieces, 0, sizeof *l->pieces * a->nslots); /* each version has made its own tests */
   }
   l->run = NULL;
   l->loop_mask_stored = mask_stored;
@@ -491,7 +490,8 @@ static void build_block(struct lw *l, uint32_t number) {
   memcpy(l->flt, b->float_in, 8 * a->words);
   memcpy(l->raw, b->raw_in, 8 * a->words);
   memcpy(l->saved, l->saved_in + (size_t)number * a->words, 8 * a->words);
-  if (b->meets) { /* with others, of whom the machine knows, or these go first */
+  /* lanes may meet here: either others are expected, which the machine knows, or the lanes of this code go first */
+  if (b->meets) {
     gcc_jit_block *meet = lw_new_block(l, "meet"), *on = lw_new_block(l, "body");
     gcc_jit_rvalue *until = jx_rv(lw_field(l, l->x, X_FIELD(resched_rank), j->t_u32));
     lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_LE, until, jx_int(j, j->t_u32, b->rank))), meet, on);
@@ -521,12 +521,13 @@ static void build_block(struct lw *l, uint32_t number) {
       continue;
     }
     begin_instruction(l, b, k, live);
-    if (l->ins->op == MX_EXIT &&
-        mx_w_guard(*l->ins->w) != MX_GUARD_NONE) { /* often nobody's: past the end of the data */
+    /* no lane may be left: threads past the end of the data, for example */
+    if (l->ins->op == MX_EXIT && mx_w_guard(*l->ins->w) != MX_GUARD_NONE) {
       gcc_jit_block *some = lw_new_block(l, "some"), *on = lw_new_block(l, "none"), *any = lw_new_block(l, "any");
       gcc_jit_rvalue *m[LW_CHUNKS];
       for (unsigned c = 0; c < l->nc; c++) m[c] = lw_guard(l, c);
-      lw_split(l, lw_any(l, m), any, on); /* lanes that do not run included: it is enough, mostly */
+      /* this counts inactive lanes, too, which is a cheaper test and mostly the same */
+      lw_split(l, lw_any(l, m), any, on);
       j->b = any;
       for (unsigned c = 0; c < l->nc; c++) m[c] = lw_lanes(l, c);
       lw_split(l, lw_any(l, m), some, on);
@@ -543,7 +544,7 @@ static void build_block(struct lw *l, uint32_t number) {
       }
       lw_leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
       j->b = on;
-      break; /* the last of its block */
+      break; /* the block's last instruction */
     }
     if (l->ins->o->flags & MX_F_SYNC && a->blocks[number].nsucc == 1) {
       memcpy(l->raw_after, l->raw, 8 * a->words);
@@ -691,7 +692,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->saved = lw_need(8 * a->words), l->saved_in = lw_need(8 * (size_t)a->words * a->nblocks);
   l->steadies = lw_need(a->nblocks + 1);
   lw_integers_find(l);
-  if (!a->checked) lw_runs_find(l); /* of which accesses are not told one by one */
+  if (!a->checked) lw_runs_find(l); /* with a checker each access is reported by itself */
   lw_shapes_find(l);
   lw_saved_find(l);
   l->fn_of = lw_need(sizeof *l->fn_of * a->nframes);
@@ -701,10 +702,11 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
     const uint32_t n = ja_defs(a, &a->ins[k], s);
     for (uint32_t m = 0; m < n; m++) ja_add(l->written, s[m]);
   }
-  l->prologue = gcc_jit_function_new_block(j->fn, "prologue"); /* the first block is where the function begins */
+  l->prologue = gcc_jit_function_new_block(j->fn, "prologue"); /* the function's first block is where it begins */
   j->b = l->prologue;
-  jx_set(j, l->fn, jx_rv(lw_field(l, l->x, X_FIELD(fn), j->t_pu8))); /* literals are read from it as they are met */
-  bool *reached = lw_need(a->nblocks + 1);                           /* gccjit refuses blocks that nothing leads to */
+  /* literals are read through it when they are first used */
+  jx_set(j, l->fn, jx_rv(lw_field(l, l->x, X_FIELD(fn), j->t_pu8)));
+  bool *reached = lw_need(a->nblocks + 1); /* gccjit rejects blocks that cannot be reached */
   for (bool again = true; again;) {
     again = false;
     for (uint32_t b = 0; b < a->nblocks; b++) {

@@ -5,8 +5,8 @@
 #include "analyse.h"
 #include "lanes.h"
 
-/* marks: comments in the assembly that say which instruction comes ("# mx FUNCTION PC"). slots_spilled: slots live in
- * memory, which makes code that takes less time to compile and more to run. False: libgccjit has the error. */
+/* marks: comments in the assembly say which instruction follows ("# mx FUNCTION PC"). slots_spilled: slots live in
+ * memory, which takes less time to compile and more to run. False: libgccjit has the error. */
 bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *a, uint32_t number, bool marks,
                  bool slots_spilled);
 

@@ -13,50 +13,49 @@
 #pragma GCC poison \
     offsetof /* MX_AT(structure, field): a field that code reads stands in jitabi.h, and so in the key of the cache */
 
-#define LW_CHUNKS 16     /* of a warp, at most */
-#define LW_PREFETCH 4096 /* so many bytes ahead */
+#define LW_CHUNKS 16     /* the most chunks that a warp has */
+#define LW_PREFETCH 4096 /* how many bytes ahead of an access to prefetch */
 
-/* (slot * pre_scale + addends) * post_scale + addends: a 32-bit number up to the widening, if there is one. */
+/* An address: (slot * pre_scale + addends) * post_scale + addends. If a 32-bit number is widened on the way, the
+ * addends behind the widening are marked `wide`. */
 #define LW_ADDENDS 6
 #define LW_DEFERRED 3
 
-/* Accesses to shared memory in a block that are built twice: see shared_runs.c. */
+/* A run: accesses to shared memory in a block for which code is built twice, see shared_runs.c. */
 #define LW_ROWS 8
 struct lw_run {
-  uint32_t first, end; /* instructions */
-  unsigned n;          /* numbers; 0: there is no run */
+  uint32_t first, end; /* the run's instructions */
+  /* how many rows it has, that is, distinct numbers that its addresses are made of; 0: there is no run */
+  unsigned n;
   struct lw_row {
     uint32_t slot;
     const struct ja_ins *sum;
-    unsigned operand; /* the constant that is added to it, if one is: an operand of a sum */
-    unsigned bytes;   /* of an element */
-    enum lw_run_pattern {
-      LW_SCATTERED,
-      LW_SAME,
-      LW_IN_ROWS,
-      LW_NEAR,
-      LW_UNIFORM
-    } kind; /* of a chunk's numbers, as guessed. NEAR: in as many bytes as two chunks have, from the first on. UNIFORM:
-               no guess, all lanes have one */
-    int64_t least, most; /* of offsets, and behind the last byte */
-    gcc_jit_rvalue *number[LW_CHUNKS],
-        *address[LW_CHUNKS];            /* of the lanes; where a chunk's first lane's leads, if it is as guessed */
-    gcc_jit_rvalue *element[LW_CHUNKS]; /* NEAR: which of those behind the first */
+    unsigned operand; /* the operand of `sum` that is a constant addend, if `sum` is not NULL */
+    unsigned bytes;   /* of one element */
+    /* what the chunk's numbers are guessed to look like. LW_NEAR: all within the bytes of two chunks, from the first
+     * lane's on. LW_UNIFORM: known, not guessed, to be the same in all lanes */
+    enum lw_run_pattern { LW_SCATTERED, LW_SAME, LW_IN_ROWS, LW_NEAR, LW_UNIFORM } kind;
+    int64_t least, most; /* of the offsets: the least one, and the end of the last access */
+    /* number: each lane's; address: the first lane's of each chunk, if the guess is right */
+    gcc_jit_rvalue *number[LW_CHUNKS], *address[LW_CHUNKS];
+    gcc_jit_rvalue *element[LW_CHUNKS]; /* LW_NEAR: each lane's element, counted from the first lane's */
     bool loads, stores;
-    bool in_cells;                       /* what loops need of it has been stored for them */
-    gcc_jit_rvalue *here_address, *here; /* the same in a loop over the chunks, of the one that it is at: the address;
-                                            number or element. NULL: nobody has asked */
+    bool in_cells; /* what loops need of the row has been stored in its cells */
+    /* for a loop over the chunks, of the current chunk: the address; the numbers or elements. NULL: not asked for
+     * yet */
+    gcc_jit_rvalue *here_address, *here;
   } row[LW_ROWS];
-  gcc_jit_rvalue *window, *size; /* of the memory */
-  gcc_jit_rvalue *uniform_out;   /* not 0: some number that all lanes have is out of bounds; NULL: there is none */
-  bool guesses, tile; /* there is something to guess; also that rows are the same for all chunks, as those of a tile as
-                         wide as a chunk */
+  gcc_jit_rvalue *window, *size; /* the memory's host address and size */
+  gcc_jit_rvalue *uniform_out;   /* not 0: some uniform number is out of bounds; NULL: no number is uniform */
+  /* guesses: some row's pattern is a guess. tile: also that all chunks have the same rows, as in a tile that is as
+   * wide as a chunk */
+  bool guesses, tile;
 };
 struct lw_base {
   bool steady, sign_extends;
-  bool indexed; /* not steady, but a 32-bit slot: widened, * post_scale + addends after it; or the address itself */
-  bool index_loaded;   /* indexed, and the number comes from memory */
-  bool bounds_checked; /* in shared memory, and its bounds are checked where the block begins */
+  bool indexed; /* the slot is not steady, but of 32 bits: it is widened before post_scale, or is the address itself */
+  bool index_loaded;   /* `indexed`, and the number was loaded from memory */
+  bool bounds_checked; /* in shared memory, and its bounds are checked at the beginning of the block */
   uint32_t slot;
   uint64_t pre_scale, post_scale;
   unsigned n;
@@ -65,10 +64,10 @@ struct lw_base {
     unsigned operand;
     uint64_t factor;
     bool wide;
-  } add[LW_ADDENDS]; /* wide: behind the widening */
+  } add[LW_ADDENDS]; /* wide: added behind the widening */
 };
 
-/* How memory is named: see lw_field(). */
+/* How memory is addressed: see lw_field(). */
 #define LW_CELLS (1 << 20)
 struct lw_cells {
   gcc_jit_type *of, *pointer;
@@ -77,84 +76,97 @@ struct lw_cells {
 
 struct lw {
   struct jx j;
-  struct lw_cells cells[16]; /* by type; fewer are asked for */
+  struct lw_cells cells[16]; /* by type; not all of them are used */
   const struct ja *a;
-  unsigned nc;                 /* chunks of a warp */
-  bool marks;                  /* comments for people */
-  gcc_jit_rvalue *x, *state;   /* parameters, as byte pointers */
-  gcc_jit_lvalue *fn, *bounds; /* x->fn; all functions' bounds */
-  gcc_jit_lvalue **fn_of;      /* by frame: its function, if anybody has asked */
-  gcc_jit_lvalue *local,
-      *room; /* where the frame's local memory begins; whether all calls in line may be made. NULL: nobody has asked */
-  gcc_jit_lvalue *emask, *em[LW_CHUNKS], *cm[LW_CHUNKS]; /* lanes of the split; those that run now */
+  unsigned nc;                 /* how many chunks a warp has */
+  bool marks;                  /* comments in the assembly name the instructions */
+  gcc_jit_rvalue *x, *state;   /* the function's parameters, as byte pointers: struct mx_exec and struct mx_jit_state */
+  gcc_jit_lvalue *fn, *bounds; /* x->fn; the bounds caches of all functions */
+  gcc_jit_lvalue **fn_of;      /* by frame: its function; NULL: not asked for yet */
+  /* where the frame's local memory begins; whether there is memory for all inlined calls. NULL: not asked for
+   * yet */
+  gcc_jit_lvalue *local, *room;
+  gcc_jit_lvalue *emask, *em[LW_CHUNKS], *cm[LW_CHUNKS]; /* emask, em: the lanes of the split; cm: the active lanes */
   gcc_jit_lvalue *steps, *ticks, *spill_area;
-  gcc_jit_lvalue *(*v)[2 * LW_CHUNKS]; /* by slot: its chunks (64-bit: two each); created when first used */
-  gcc_jit_lvalue **u;                  /* by slot: its one value */
-  gcc_jit_block **head, **entry;       /* by block */
-  gcc_jit_lvalue *tid_consecutive;     /* see lw_tid_consecutive(); NULL: nobody has asked */
-  gcc_jit_block *ended;                /* all lanes have; NULL: none has been asked for */
-  gcc_jit_block *at_barrier,
-      *dispatch; /* the warp has arrived at barrier 0, NULL as before; the entry whose number is in `which` */
-  gcc_jit_lvalue *which, *barrier;      /* at `at_barrier`: the entry behind the barrier, and its pc */
-  struct lw_scalar_loop **scalar_loops; /* by block, a loop's header: how its lanes run one by one; NULL: they do not */
-  gcc_jit_lvalue *visits;               /* of those, by round; NULL: nobody has asked */
+  /* by slot: the vectors of its chunks, two for each chunk of a 64-bit slot; created when first used */
+  gcc_jit_lvalue *(*v)[2 * LW_CHUNKS];
+  gcc_jit_lvalue **u;              /* by slot, where it is uniform: its one value */
+  gcc_jit_block **head, **entry;   /* by block */
+  gcc_jit_lvalue *tid_consecutive; /* see lw_tid_consecutive(); NULL: not asked for yet */
+  gcc_jit_block *ended;            /* where code goes when all lanes have ended; NULL: not needed so far */
+  /* where a warp goes that has arrived at barrier 0 (NULL: not needed so far); where code goes on at the entry
+   * whose number is in `which` */
+  gcc_jit_block *at_barrier, *dispatch;
+  gcc_jit_lvalue *which, *barrier;      /* at `at_barrier`: the entry behind the barrier, and the barrier's pc */
+  struct lw_scalar_loop **scalar_loops; /* by a loop's header: how its lanes run one by one; NULL: they do not */
+  /* of these loops, by round: which blocks a round visits; NULL: not needed so far */
+  gcc_jit_lvalue *visits;
   bool one_lane;
-  const uint64_t *floats; /* code for one lane is built; its slots that are floats: see scalar_loops.c */
+  const uint64_t *floats; /* while code for one lane is built: its slots that are floats, see scalar_loops.c */
   gcc_jit_lvalue *(*pending)[LW_CHUNKS],
-      *(*expected)[LW_CHUNKS]; /* by block: lanes that stand before it; that are expected there. See edges.c */
+      *(*expected)[LW_CHUNKS]; /* by block: lanes that stand before it; lanes that are expected there. See edges.c */
   uint64_t *written;           /* slots that compiled code may change */
-  uint64_t *saved,
-      *saved_in;  /* slots whose cells in the spill area hold their current values, here and by block; see saved.c */
-  bool *steadies; /* by block: it begins a loop with barriers, before which the slots in saved_in are stored */
+  /* slots whose cells in the spill area hold their current values, here and at the beginning of each block; see
+   * saved.c */
+  uint64_t *saved, *saved_in;
+  bool *steadies;        /* by block: it begins a loop with barriers, before which the slots of saved_in are stored */
   bool slots_spilled;    /* slots and the blocks' masks live in state->spill_area, not in registers */
-  struct lw_loop *loop;  /* over the chunks, which is built: slots have one chunk; see loops.c */
-  bool loop_mask_stored; /* in this block, on the way to here, for such loops: which lanes run */
-  bool always;           /* the interpreter does the instruction whatever its operands are */
-  /* where we are */
+  struct lw_loop *loop;  /* the loop over chunks that is being built, in which slots have one chunk; see loops.c */
+  bool loop_mask_stored; /* the active lanes' masks have been stored for such loops, earlier in this block */
+  bool always;           /* the interpreter's body does the instruction, whatever its operands are */
+  /* the block and the instruction that are being built */
   uint32_t block;
   const struct ja_ins *ins;
   gcc_jit_rvalue *guard[LW_CHUNKS];
-  bool held; /* its guard, where it has to be kept from its results */
-  uint64_t *uni, *uni_after, *live,
-      *live_end;                   /* uniform before and after the instruction; live before it, and behind the block */
-  uint64_t *integers;              /* slots that may hold an integer's bits: denormals.c */
-  uint64_t *flt, *raw, *raw_after; /* as float_in and raw_in of blocks, here */
+  bool held; /* the guard was copied, since one of the instruction's results overwrites its slot */
+  /* uniform slots before and after the instruction; live slots before it, and at the end of the block */
+  uint64_t *uni, *uni_after, *live, *live_end;
+  uint64_t *integers; /* slots that may hold an integer's bits: denormals.c */
+  /* as float_in and raw_in of struct ja_block, before the instruction; raw also after it */
+  uint64_t *flt, *raw, *raw_after;
   struct lw_exits *exits;
   bool kernel;
   struct lw_shape {
     gcc_jit_lvalue *min, *max, *low, *kind;
-    bool steps;           /* they are asked for, and are in the shape's cell in the spill area */
-  } * shapes;             /* by slot; see shapes.c */
-  gcc_jit_lvalue **fixed; /* by instruction: host address of the variable that it reads, if its bounds were checked */
-  struct lw_base *based;  /* by instruction: what its address is made of */
+    bool steps; /* min to kind are computed here, and lie in the shape's cell in the spill area */
+  } * shapes;   /* by slot; see shapes.c */
+  /* by instruction: the host address of the variable that it accesses, if its bounds were checked */
+  gcc_jit_lvalue **fixed;
+  struct lw_base *based; /* by instruction: what its address is made of */
+  /* by instruction: the value that it adds to addresses (operand); moves: it advances a slot that has a shape;
+   * wanted: somebody asks for that shape */
   struct lw_addend {
     gcc_jit_lvalue *value;
     unsigned operand;
     bool moves, wanted;
-  } * addend; /* by instruction: what it adds to addresses; whether a shape that it changes is asked for */
+  } * addend;
   struct lw_copy {
     struct lw_base to, from;
-  } * *copies; /* by instruction: of an asynchronous copy whose addresses have shapes; NULL: of any other */
-  gcc_jit_lvalue *copies_of; /* where the warp's copies are, in block and version `copies_in`; NULL: nobody has asked */
+  } * *copies; /* by instruction: the addresses of an asynchronous copy, if these have shapes; else NULL */
+  /* where the warp's pending copies are, found in block and version `copies_in`; NULL: not asked for yet */
+  gcc_jit_lvalue *copies_of;
   uint32_t copies_in;
-  uint64_t *asked_in; /* by block: slots whose shapes are asked for there or later */
+  uint64_t *asked_in; /* by block: slots whose shapes are used there or later */
+  /* by slot: whether its numbers at `ins` increased by `stride` from lane to lane (if not:
+   * scattered), and lane 0's number */
   struct lw_piece {
     const struct ja_ins *ins;
     unsigned stride;
-    gcc_jit_rvalue *apart, *first;
-  } * pieces; /* by slot: at ins, its numbers were `stride` apart */
+    gcc_jit_rvalue *scattered, *first;
+  } * pieces;
   struct lw_low {
     const struct ja_ins *behind;
     uint8_t low;
-  } * lows; /* by slot of 64 bits: what is known of it (lanes.h) behind an instruction */
+  } * lows; /* by slot of 64 bits: what is known of its value (lanes.h) behind an instruction */
+  /* how many instructions just before this one are deferred, that is, not built so far; uni and raw before these */
   unsigned ndeferred;
-  uint64_t *deferred_uni,
-      *deferred_raw;   /* so many instructions just before this one are left out so far; uni and raw before them */
+  uint64_t *deferred_uni, *deferred_raw;
   struct lw_run *runs; /* by block */
-  unsigned char *run_member; /* by instruction: which number of its block's run it goes through, from 1 */
-  struct lw_run *run;        /* built now */
-  enum { LW_OTHERWISE, LW_GUESSED, LW_TILE, LW_VERSIONS } version; /* and how */
-  bool moving; /* the instruction moves a slot that has a shape by one step for all lanes */
+  /* by instruction: the row of its block's run that it goes through, counted from 1; 0: none */
+  unsigned char *run_member;
+  struct lw_run *run; /* the run that is being built, and in which version */
+  enum { LW_OTHERWISE, LW_GUESSED, LW_TILE, LW_VERSIONS } version;
+  bool moving; /* the instruction advances a slot that has a shape, by the same step for all lanes */
   struct {
     unsigned field, cls;
     bool offset;
@@ -163,15 +175,15 @@ struct lw {
   uint32_t nlits;
   gcc_jit_block *prologue;
   gcc_jit_type *t_fallback, *t_shape, *t_diverged, *t_accessed, *t_wait, *t_keep, *t_make_kept,
-      *t_took;                  /* of struct mx_jit_help */
-  struct lw_counters *counters; /* counters.c; NULL: the code does not count */
+      *t_took;                  /* pointers to the functions of struct mx_jit_help */
+  struct lw_counters *counters; /* see counters.c; NULL: the code does not count */
 };
 
-void *lw_need(size_t n); /* zeros; a process that has no more memory ends */
+void *lw_need(size_t n); /* allocates zeroed memory; a process that has no more memory ends */
 static inline unsigned lw_class(const struct ja *a, uint32_t slot) { return ja_class(a, slot); }
 
 /* ---- memory --------------------------------------------------------------------------------------------------*/
-/* pointer + offset, as a byte pointer; and what lies there */
+/* p + off, as a byte pointer; and what lies there */
 gcc_jit_rvalue *lw_at(struct lw *l, gcc_jit_rvalue *p, uint64_t off);
 gcc_jit_lvalue *lw_field(struct lw *l, gcc_jit_rvalue *p, uint64_t off, gcc_jit_type *t);
 gcc_jit_rvalue *lw_add(struct lw *l, gcc_jit_rvalue *p, gcc_jit_rvalue *off);
@@ -181,113 +193,126 @@ gcc_jit_lvalue *lw_vector(struct lw *l, gcc_jit_rvalue *p, uint64_t off, bool wi
 /* ---- operands and slots ----------------------------------------------------------------------------------------*/
 jv lw_operand(struct lw *l, unsigned k, unsigned chunk); /* operand k of the current instruction */
 jv lw_operand_of(struct lw *l, const struct ja_ins *i,
-                 unsigned k); /* the same of another instruction, where all lanes have one value */
+                 unsigned k); /* the same of another instruction, for an operand that is uniform */
 bool lw_operand_uniform(struct lw *l, unsigned k);
-uint64_t lw_offset(struct lw *l, unsigned k, gcc_jit_rvalue **variable); /* an off operand: a constant, or a variable */
-gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k);         /* chunk k of a slot, or half chunk */
+/* an operand that is an offset: a constant is returned, otherwise *variable gets its value */
+uint64_t lw_offset(struct lw *l, unsigned k, gcc_jit_rvalue **variable);
+gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k); /* chunk k of a slot, or half chunk */
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot);
-gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k); /* the same in state->spill_area */
-gcc_jit_lvalue *lw_cell_beside(struct lw *l, uint32_t slot, unsigned k); /* of 32 or 64 bits, where the other is live */
+gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k); /* the slot's place in state->spill_area */
+/* of a slot of 32 or 64 bits, while the slot of the other width in the same cell is live */
+gcc_jit_lvalue *lw_cell_beside(struct lw *l, uint32_t slot, unsigned k);
 gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t block, bool expected,
-                             unsigned c); /* where exits have a block's masks */
+                             unsigned c); /* where exits find a block's masks */
 void lw_set_one(struct lw *l, uint32_t slot, gcc_jit_rvalue *v);
-/* Operand k's literal, where only the prepared kernel knows its value. */
+/* Operand k's literal, whose value is known only when the kernel is prepared. */
 gcc_jit_lvalue *lw_late(struct lw *l, unsigned k);
 jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk);
-/* A chunk of a slot with its NaNs canonical, if they may not be. */
+/* A chunk of a slot, with its NaNs made canonical unless they are known to be. */
 jv lw_clean(struct lw *l, uint32_t slot, jv v);
 /* The guard's mask for a chunk, NULL without one. */
 gcc_jit_rvalue *lw_guard(struct lw *l, unsigned chunk);
-void lw_hold_guard(struct lw *l); /* to be called before an instruction is built */
-/* Lanes that the instruction acts on: running, guard holds. */
+/* copies the guard if a result of the instruction may overwrite it; to be called first */
+void lw_hold_guard(struct lw *l);
+/* The lanes that the instruction acts on: active, and its guard holds. */
 gcc_jit_rvalue *lw_lanes(struct lw *l, unsigned chunk);
-/* Result operand k gets a chunk of a value; uniform results once. */
+/* Writes a chunk of result k; a uniform result is written once. */
 void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val);
-/* The same of half 0 or 1 of a .b128, which lies in two slots; as an operand it is no literal. */
+/* The same for half 0 or 1 of a .b128, which occupies two slots; such an operand is never a literal. */
 jv lw_half(struct lw *l, unsigned k, unsigned half, unsigned chunk);
 void lw_put_half(struct lw *l, unsigned k, unsigned half, unsigned chunk, jv val);
-/* Goes on where a lane runs; elsewhere the first `results` results stay as they are, in the form that they are to have,
- * until `end`. */
+/* Code goes on where condition `any` holds. Elsewhere it goes to `end`, where the first `results` results keep their
+ * values, in the form that the instruction would leave them in. */
 void lw_if_any(struct lw *l, gcc_jit_rvalue *any, unsigned results, gcc_jit_block *end);
 bool lw_result_uniform(struct lw *l, unsigned k);
 
 /* ---- control ----------------------------------------------------------------------------------------------------*/
 gcc_jit_block *lw_new_block(struct lw *l, const char *what);
 gcc_jit_rvalue *lw_compare(struct lw *l, enum gcc_jit_comparison op, gcc_jit_rvalue *x, gcc_jit_rvalue *y);
-gcc_jit_rvalue *lw_either(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y); /* of two conditions; x may be NULL */
+/* of two conditions; the first may be NULL */
+gcc_jit_rvalue *lw_either(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y);
 gcc_jit_rvalue *lw_u64(struct lw *l, uint64_t v);
-gcc_jit_rvalue *lw_all_lanes(struct lw *l); /* the mask of all that code is made for */
-/* The current block ends. */
+gcc_jit_rvalue *lw_all_lanes(struct lw *l); /* the mask of all lanes that code is made for */
+/* Ends the current block. */
 void lw_go(struct lw *l, gcc_jit_block *to);
 void lw_split(struct lw *l, gcc_jit_rvalue *cond, gcc_jit_block *yes, gcc_jit_block *no);
-/* A condition that hardly ever holds: its code goes out of the way. */
+/* Marks a condition as unlikely: gcc moves the code for it out of the way. */
 gcc_jit_rvalue *lw_rare(struct lw *l, gcc_jit_rvalue *cond);
-gcc_jit_rvalue *lw_any(struct lw *l, gcc_jit_rvalue *const *masks);  /* whether one of the chunks' masks is not 0 */
-gcc_jit_rvalue *lw_pack(struct lw *l, gcc_jit_rvalue *const *masks); /* chunks' masks as one u64 */
-gcc_jit_rvalue *lw_lowest(struct lw *l, gcc_jit_rvalue *mask); /* the number of the lowest bit of a u64 that is not 0 */
-gcc_jit_rvalue *lw_but_lowest(struct lw *l, gcc_jit_rvalue *mask); /* the other bits */
+gcc_jit_rvalue *lw_any(struct lw *l, gcc_jit_rvalue *const *masks);  /* whether one of the chunks' masks is not empty */
+gcc_jit_rvalue *lw_pack(struct lw *l, gcc_jit_rvalue *const *masks); /* the chunks' masks as one u64 */
+/* the number of the lowest set bit of a u64 that is not 0 */
+gcc_jit_rvalue *lw_lowest(struct lw *l, gcc_jit_rvalue *mask);
+gcc_jit_rvalue *lw_but_lowest(struct lw *l, gcc_jit_rvalue *mask); /* the mask without its lowest set bit */
 gcc_jit_rvalue *lw_count(struct lw *l, gcc_jit_rvalue *mask);      /* how many bits of a u64 are set */
-/* The interpreter's body executes the current instruction; on failure the function is left. */
+/* The interpreter's body executes the current instruction; if that traps, the function is left. */
 void lw_interpret(struct lw *l);
-/* exits.c: leaving from j->b, `done` instructions of the block having been executed; what is live and uniform there. */
+/* exits.c: builds the exit from j->b, `done` instructions of the block having been executed; `live` and `uni` describe
+ * the slots at that point. */
 void lw_exits_begin(struct lw *l);
 void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, const uint64_t *live,
               const uint64_t *uni);
-/* Around an instruction that the interpreter's body does: what it reads goes to the spill area, and the results come
- * from theirs; returned: its number in the table. */
+/* Before an instruction that the interpreter's body does: its operands are spilled, and its results are reloaded behind
+ * it. Returns the fallback's number in the object's table. */
 uint32_t lw_spill_for_fallback(struct lw *l);
 void lw_reload_after_fallback(struct lw *l);
-void lw_store_steps(struct lw *l);         /* what has been counted goes into mx_jit_state */
-void lw_park(struct lw *l, uint32_t next); /* waits at barrier 0; block `next` is an entry */
-uint32_t lw_sites(const struct lw *l);     /* at which code is left, so far */
+void lw_store_steps(struct lw *l);         /* adds the executed steps to those in mx_jit_state */
+void lw_park(struct lw *l, uint32_t next); /* waits at barrier 0; the warp goes on at block `next`, an entry */
+uint32_t lw_sites(const struct lw *l);     /* how many sites there are so far at which code is left */
 void lw_build_entries(struct lw *l);
-void lw_build_exits(struct lw *l); /* when all else is built */
+void lw_build_exits(struct lw *l); /* builds the shared code of all exits; to be called last */
 void lw_export_table(struct lw *l, uint32_t number);
-void lw_store_invariants(struct lw *l, uint32_t to); /* stores what lw_must_store() names on the way to block `to` */
-/* saved.c: finds what is where; the current instruction has been built; whether a slot's cell has it, as block `to`
- * takes it; whether it has to get there on the way to `to`. */
+/* stores the slots that lw_must_store() names, on the edge to block `to` */
+void lw_store_invariants(struct lw *l, uint32_t to);
+/* saved.c. lw_saved_find: computes for all blocks which slots have current cells. lw_saved_step: updates the set behind
+ * the current instruction. lw_saved: whether a slot's cell holds its value in the form that block `to` expects.
+ * lw_must_store: whether the slot has to be stored on the edge to `to`. */
 void lw_saved_find(struct lw *l);
 void lw_saved_step(struct lw *l);
 bool lw_saved(const struct lw *l, uint32_t slot, uint32_t to);
 bool lw_must_store(const struct lw *l, uint32_t slot, uint32_t to);
-/* warp_chain.c: the warp ends in j->b, or waits at barrier 0 until it goes on at entry number `entry`, its steps being
- * counted; and what is done then, when all else is built. */
+/* warp_chain.c. lw_warp_ends: ends in j->b, where all lanes of the warp have ended. lw_warp_waits: the warp arrives at
+ * barrier 0 there, and goes on at entry number `entry`; both count the executed steps. lw_build_warp_chain: builds what
+ * then follows; to be called when all blocks are built. */
 void lw_warp_ends(struct lw *l);
 void lw_warp_waits(struct lw *l, uint32_t entry);
 void lw_build_warp_chain(struct lw *l);
-/* loops.c: where a run of operations ends that begins at instruction `from` of the block, or `from`: there is none.
- * Builds it. In a loop, part h of a slot of this chunk, there, and to be read: there is one block, so a result need be
- * in no variable. */
+/* loops.c: operations on all chunks as a loop over chunks. lw_loop_end: where a sequence of such operations ends that
+ * begins at instruction `from`; `from`: there is none. lw_loop: builds it. lw_loop_value: part h of a slot's current
+ * chunk, a plain value, since the loop's body is one block; lw_loop_get: the same, loaded from memory if need be. */
 uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, const uint64_t *live);
 void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live);
 gcc_jit_rvalue **lw_loop_value(struct lw *l, uint32_t slot, unsigned h);
 gcc_jit_rvalue *lw_loop_get(struct lw *l, uint32_t slot, unsigned h);
 gcc_jit_rvalue *lw_loop_first(struct lw *l, uint32_t slot); /* the first lane's value, from memory, as a scalar */
 gcc_jit_rvalue *lw_loop_row_get(struct lw *l, unsigned row);
-bool lw_loop_unrolled(const struct lw *l, unsigned *chunk); /* there is no loop: which chunk it is */
-/* exits.c: part h of a slot's chunk, whose chunk's part `spill_area` has been moved to; and the like for masks of lanes
- * that run, and for what is known of a run's row, for loops. */
+/* whether the loop is unrolled, and which chunk is being built */
+bool lw_loop_unrolled(const struct lw *l, unsigned *chunk);
+/* exits.c: part h of a slot's cell for the chunk whose part of the spill area the pointer has advanced to.
+ * lw_loop_mask, lw_loop_row: the same for the active lanes' mask, and for a row of a run, which loops read. */
 gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *spill_area, uint32_t slot, unsigned h);
 gcc_jit_lvalue *lw_loop_mask(struct lw *l, gcc_jit_rvalue *spill_area, unsigned chunk);
 gcc_jit_lvalue *lw_loop_row(struct lw *l, gcc_jit_rvalue *spill_area, unsigned row, unsigned chunk);
-/* A number of 64 bits that a warp keeps from one time that code runs to the next; at first it is any. */
+/* A number of 64 bits that the warp keeps from one execution of the current instruction to the next; not
+ * initialised. */
 gcc_jit_lvalue *lw_last_cell(struct lw *l);
-/* lower.c: builds instruction k of the block, which goes on to the next; whether it can be left out, see there */
+/* lower.c: builds instruction k of the block. lw_can_defer: whether it can be built later, at its first use; see
+ * there. */
 void lw_instruction(struct lw *l, const struct ja_block *b, uint32_t k, uint64_t *live);
 bool lw_can_defer(const struct lw *l, uint32_t k, const struct ja_block *b, const uint64_t *live);
-/* edges.c: from the current block to another one, and the branch that it ends in; slots as block `to` takes them; masks
- * that may hold lanes in block `to`, those in the sets apart, become empty. A block's masks. */
+/* edges.c. lw_edge: from the current block to another one. lw_branch: the branch that ends the current block.
+ * lw_convert: brings slots into the forms that block `to` expects. lw_empty_masks: clears the masks that other code may
+ * test in block `to`, except those of the sets, which hold lanes. lw_pending, lw_expected: a block's masks. */
 void lw_edge(struct lw *l, uint32_t to, bool backward);
 void lw_branch(struct lw *l);
 void lw_convert(struct lw *l, uint32_t to);
 void lw_empty_masks(struct lw *l, uint32_t to, const uint64_t *pending, const uint64_t *open);
 gcc_jit_lvalue *const *lw_pending(struct lw *l, uint32_t block);
 gcc_jit_lvalue *const *lw_expected(struct lw *l, uint32_t join);
-/* counters.c: code that counts for a profile; where it does not, these build nothing. What is counted where code is
- * entered; the current block has been executed to its end; the current instruction, which goes on to the next, acts on
- * the lanes that its guard names, and may access memory; its guard holds in all lanes that run; it is a branch that
- * lanes t alone take; cm[] is another set of lanes on the way to block `to`, all of the split's or not; a site has been
- * made, so many instructions into the block. */
+/* counters.c: code that counts for a profile; these build nothing where the code does not count. lw_counters_enter:
+ * code is entered here. _block: the current block has been executed to its end. _guard: the current instruction, not
+ * the block's last one, acts on the lanes that its guard names; _access: it may access memory. _all: its guard holds in
+ * all active lanes. _part: it is a branch that lanes t alone take. _lanes: cm[] gets other lanes on the edge to block
+ * `to`; whole: all of the split's. _site: an exit site was made, `done` instructions into the block. */
 void lw_counters_begin(struct lw *l);
 void lw_counters_enter(struct lw *l);
 void lw_counters_block(struct lw *l);
@@ -297,155 +322,172 @@ void lw_counters_part(struct lw *l, gcc_jit_rvalue *const *t);
 void lw_counters_lanes(struct lw *l, uint32_t to, bool whole);
 void lw_counters_access(struct lw *l);
 void lw_counters_site(struct lw *l, uint32_t site, uint32_t done);
-/* checked.c: tells of the current instruction's access with its address in operand `at`, under that number; returned:
- * what the machine says to it. Where a checker watches, goes on to `slow` unless that says that it need not see more.
- */
+/* checked.c, for code that a checker watches. lw_tell_access: tells the checker about the current instruction's access,
+ * whose address is operand `at` and whose number in the table is given; returns its answer. lw_checked_access: goes to
+ * `slow` unless the answer is that it need not see more of the access. */
 gcc_jit_rvalue *lw_tell_access(struct lw *l, unsigned at, uint32_t number);
 void lw_checked_access(struct lw *l, unsigned at, unsigned bytes, gcc_jit_block *slow);
 void lw_counters_export(struct lw *l, uint32_t number);
-/* lower.c: the current instruction, if it is an operation on values; so many instructions of the block have been
- * executed */
+/* lower.c. lw_add_steps: n instructions of the block have been executed. lw_compute: builds the current instruction if
+ * it is an operation on values. */
 void lw_add_steps(struct lw *l, uint32_t n);
-uint32_t lw_steps(const struct lw *l, uint32_t n); /* that are counted among the first n instructions of the block */
-uint32_t lw_ticks(const struct lw *l, uint32_t n); /* by which these move the clock, where it is kept */
+uint32_t lw_steps(const struct lw *l, uint32_t n); /* how many of the block's first n instructions count as steps */
+uint32_t lw_ticks(const struct lw *l, uint32_t n); /* by how much these advance the clock, in code that keeps clocks */
 bool lw_compute(struct lw *l);
-void lw_mark(struct lw *l); /* a comment that names the instruction, for people */
-/* helpers.c: the interpreter's body of fallback `number`, for a mask or for lanes by chunk; returned: 0: it gives up
- * control. A slot's cells, if all of its chunks lie there now; or NULL. Whether what lanes have in cells does not lie
- * `stride` apart from lane to lane, all of them (lanes: NULL) or these, and, returned, what lane 0 would have. Whether
- * one of the lanes has a number that is greater than `most`, or has bits of `low`. In line, or by a function of the
- * object. */
+void lw_mark(struct lw *l); /* a comment in the assembly that names the instruction */
+/* helpers.c: calls a function of struct mx_jit_help; args: all arguments but the first, which is struct mx_exec. */
+gcc_jit_rvalue *lw_call_help(struct lw *l, uint64_t member, gcc_jit_type *type, unsigned n,
+                             gcc_jit_rvalue *const *args);
+#define LW_HELP(l_, member_, args_) \
+  lw_call_help(l_, MX_AT(jit_help, member_), (l_)->t_##member_, sizeof args_ / sizeof *args_, args_)
+/* lw_fallback: calls the interpreter's body for fallback `number`, with a mask, or with masks by chunk
+ * (_of); 0: the body leaves compiled code. lw_cells_address: a slot's cells, if all of its chunks lie in memory now; or
+ * NULL. lw_row_start: *scattered becomes the condition that values in cells do not increase by `stride` from lane to
+ * lane, in all lanes (`lanes` NULL) or in these; returns the value that lane 0 has or would have. lw_numbers_outside:
+ * the condition that some lane's number is greater than `most`, or has a bit of `low` set. Those with `call` in their
+ * names call a function of the object, the others build the code in line. */
 gcc_jit_rvalue *lw_fallback(struct lw *l, gcc_jit_rvalue *number, gcc_jit_rvalue *mask);
 gcc_jit_rvalue *lw_fallback_of(struct lw *l, gcc_jit_rvalue *number, gcc_jit_rvalue *const *lanes);
 gcc_jit_rvalue *lw_cells_address(struct lw *l, uint32_t slot);
 gcc_jit_rvalue *lw_row_start(struct lw *l, gcc_jit_rvalue *cells, bool wide, unsigned stride,
-                             gcc_jit_rvalue *const *lanes, gcc_jit_rvalue **apart);
+                             gcc_jit_rvalue *const *lanes, gcc_jit_rvalue **scattered);
 gcc_jit_rvalue *lw_call_row_start(struct lw *l, gcc_jit_rvalue *cells, bool wide, unsigned stride,
-                                  gcc_jit_rvalue *const *lanes, gcc_jit_rvalue **apart);
+                                  gcc_jit_rvalue *const *lanes, gcc_jit_rvalue **scattered);
 gcc_jit_rvalue *lw_numbers_outside(struct lw *l, gcc_jit_rvalue *const *index, gcc_jit_rvalue *most, uint32_t low,
                                    gcc_jit_rvalue *const *lanes);
 gcc_jit_rvalue *lw_call_numbers_outside(struct lw *l, gcc_jit_rvalue *cells, gcc_jit_rvalue *most, uint32_t low,
                                         gcc_jit_rvalue *const *lanes);
-/* The cells of operand k, or of result k, if all of its chunks lie there as they are read or written; or NULL. Where
- * `raw` is asked for, so is whether NaNs of an operand there have to be made canonical; else these are not as read.
- * A row of elements of 32 or 64 bits that begins at an address is moved, from memory to cells, or, for lanes, from
- * cells to memory; unless the answer is that it is `apart`, out of the instruction's bounds, or not aligned. */
+/* lw_operand_cells: the cells of operand or result k, if all of its chunks lie in memory in the form in which the
+ * instruction reads or writes them; or NULL. `raw`, if not NULL, gets whether the operand's NaNs still have to be made
+ * canonical; if it is NULL, such an operand has no cells. lw_call_row_access: moves a row of elements of 32 or 64 bits
+ * that begins at address `start` from memory to cells or, with `lanes`, from cells to memory. Returned: the condition
+ * that it did not, since the lanes are `scattered`, or the row is out of the instruction's bounds or not aligned. */
 gcc_jit_rvalue *lw_operand_cells(struct lw *l, unsigned k, bool result, bool *raw);
 gcc_jit_rvalue *lw_call_row_access(struct lw *l, bool wide, bool raw, gcc_jit_rvalue *bounds, gcc_jit_rvalue *start,
-                                   gcc_jit_rvalue *apart, gcc_jit_rvalue *cells, gcc_jit_rvalue *const *lanes);
-/* calls.c: the function of a frame; what the current instruction reads, where local memory of its frame begins or ends;
- * the current instruction, number k of its block, which calls a function whose code follows, or returns from it */
+                                   gcc_jit_rvalue *scattered, gcc_jit_rvalue *cells, gcc_jit_rvalue *const *lanes);
+/* calls.c. lw_fn: a frame's function. lw_local_memory: what the current instruction reads, where local memory of its
+ * frame begins or ends. lw_call, lw_return: the current instruction, number k of its block, calls a function that is
+ * inlined, or returns from it. */
 gcc_jit_rvalue *lw_fn(struct lw *l, uint32_t frame);
 gcc_jit_rvalue *lw_local_memory(struct lw *l);
 void lw_call(struct lw *l, uint32_t k);
 void lw_return(struct lw *l, uint32_t k);
-/* scalar_loops.c: finds loops whose lanes may run one by one; builds that of such a loop; where a block begins that is
- * not come to from inside of its own loop */
-/* The edge from the current block to block `to` leaves loops that may be measured: they are. */
+/* scalar_turns.c: the edge from the current block to block `to` leaves loops whose time may be measured; that is done.
+ */
 void lw_scalar_loops_left(struct lw *l, uint32_t to);
+/* scalar_loops.c: finds the loops whose lanes may run one by one; builds such a loop; the place where a block begins
+ * for edges that do not come from inside its own loop. */
 void lw_scalar_loops_find(struct lw *l);
 void lw_scalar_loop_build(struct lw *l, uint32_t head);
 gcc_jit_block *lw_start(const struct lw *l, uint32_t block);
-/* denormals.c: finds slots that may hold integers' bits; whether the instruction computes floats from such where lanes
- * do not run. */
+/* denormals.c. lw_integers_find: finds slots that may hold integers' bits. lw_stale_floats: whether the instruction
+ * computes floats from such bits in inactive lanes, which is slow where they look like denormals. */
 void lw_integers_find(struct lw *l);
 bool lw_stale_floats(const struct lw *l, const struct ja_ins *i);
 /* shapes.c */
 void lw_shapes_find(struct lw *l);
-/* Whether operand o of instruction k, in block b, holds one value; or a slot, before it. */
+/* Whether operand o of instruction k in block b is uniform; lw_uniform_slot: whether a slot is, just before k. */
 bool lw_uniform_at(const struct ja *a, uint32_t b, uint32_t k, unsigned o);
-/* Whether instruction k is unguarded and the sum of `slot` (JA_NONE: of some slot that differs from lane to lane) and
- * of a value that all lanes have in common: which operand that value is; 0: no. */
+/* Whether instruction k is unguarded and adds a uniform value to `slot` (JA_NONE: to any slot that is not uniform):
+ * returns which operand the uniform value is; 0: no. */
 unsigned lw_uniform_addend(const struct ja *a, uint32_t k, uint32_t slot);
 bool lw_uniform_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot);
-/* The last instruction of *k's block, before that, which writes the slot: to *k; false: there is none. */
+/* Sets *k to the last instruction before *k in its block that writes the slot; false: there is none. */
 bool lw_last_write(const struct ja *a, uint32_t *k, uint32_t slot);
-/* Whether an instruction from `from` on, before `to`, writes the slot. */
+/* Whether an instruction from `from` up to, but not including, `to` writes the slot. */
 bool lw_written_between(const struct ja *a, const struct ja_ins *from, const struct ja_ins *to, uint32_t slot);
-/* Of the current instruction's address; NULL: none. */
+/* What the current instruction's address is made of; NULL: not known. */
 const struct lw_base *lw_base(struct lw *l);
-/* Checks the bounds of accesses to shared memory in the block that begins here; returned: whether some are missed. */
+/* Checks the bounds of accesses to shared memory at the beginning of the block. Returned: the condition that some are
+ * missed. */
 gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b);
-/* The current instruction may be such an addition. */
+/* If the current instruction is an addition to an address, notes the value added. */
 void lw_addend(struct lw *l);
-/* The current instruction has changed a slot's chunks. */
+/* The current instruction has changed a slot: its shape is computed again. */
 void lw_shape_update(struct lw *l, uint32_t slot);
-/* A slot has got its chunks where a block begins; and whether its shape is asked for from there on. */
+/* lw_shape_enter: a slot gets its chunks on the edge to a block. lw_shape_asked: whether its shape is used from there
+ * on. */
 void lw_shape_enter(struct lw *l, uint32_t slot, uint32_t block);
 bool lw_shape_asked(const struct lw *l, uint32_t slot, uint32_t block);
-/* strides.c: whether a slot is, before the current instruction, `by` more from lane to lane where lw_tid_consecutive()
- * holds: all lanes are there, and %tid.x is one more from each to the next. */
+/* strides.c: whether a slot, before the current instruction, increases by `by` from lane to lane wherever
+ * lw_tid_consecutive() holds: all lanes of the warp exist, and %tid.x increases by one from lane to lane. */
 bool lw_stride(const struct lw *l, uint32_t slot, int64_t *by);
 gcc_jit_rvalue *lw_tid_consecutive(struct lw *l);
-/* cross.c: each lane's number, & keep | set. */
+/* cross.c: the lanes' numbers, each & keep | set. */
 jv lw_lane_numbers(struct lw *l, unsigned chunk, unsigned keep, unsigned set);
-/* shared_runs.c: finds runs; what is done where one begins; a condition: the guess is wrong or some lane's number, also
- * of lanes that do not run, is out of bounds; another: one of the lanes that run is; a third: chunks have rows of their
- * own. One of a run's accesses, or false: the instruction is none. */
+/* shared_runs.c. lw_runs_find: finds runs. lw_run_begin: builds what comes before one. Conditions: lw_run_wrong: a
+ * guess is wrong, or the number of some lane, active or not, is out of bounds. lw_run_outside: that of an active lane
+ * is. lw_run_rows_differ: the chunks' rows are at different addresses. lw_run_access: builds the current instruction,
+ * if it is one of the run's accesses; false: it is none. */
 void lw_runs_find(struct lw *l);
 void lw_run_begin(struct lw *l, struct lw_run *run);
 gcc_jit_rvalue *lw_run_wrong(struct lw *l, struct lw_run *run);
 gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run);
-gcc_jit_rvalue *lw_run_apart(struct lw *l, const struct lw_run *run);
+gcc_jit_rvalue *lw_run_rows_differ(struct lw *l, const struct lw_run *run);
 bool lw_run_access(struct lw *l);
-/* The numbers of all rows, or of those whose numbers the guessed version needs. Of instruction k: whether it can be in
- * a loop over the chunks, as the run is built now; whether it asks there which lanes run. A version begins; a loop of
- * these instructions; a chunk. */
+/* lw_run_numbers: computes the numbers of all rows, or only those that the guessed version needs. lw_run_in_loop:
+ * whether instruction k can be part of a loop over the chunks in the current version. lw_run_asks_lanes: whether it
+ * needs the active lanes' masks there. lw_run_version_begin, lw_run_loop_begin, lw_run_chunk: to be called where a
+ * version, a loop over these instructions, and a chunk begin. */
 void lw_run_numbers(struct lw *l, struct lw_run *run, bool as_guessed);
 bool lw_run_in_loop(const struct lw *l, uint32_t k);
 bool lw_run_asks_lanes(const struct lw *l, uint32_t k);
 void lw_run_version_begin(struct lw *l);
 void lw_run_loop_begin(struct lw *l, uint32_t from, uint32_t end);
 void lw_run_chunk(struct lw *l);
-/* memory.c: chunks of elements of a memory type at a host address: lanes of a mask, all of them (NULL), or one cell for
- * all (same); multiples of `stride` from lane `first` on */
+/* memory.c: a chunk of elements at a host address q, all of its lanes or those of a mask (`lanes` not NULL). same: all
+ * lanes load one element. own: inactive lanes' bytes may be written back unchanged. */
 void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type,
                    bool same);
 void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type,
                     bool own);
-/* Operand k, of one chunk, as what is stored as an element of the type; narrow ones zero-extended to 32 bits. */
+/* Operand k of one chunk as the value to be stored as an element of that type; narrow ones are zero-extended to 32
+ * bits. */
 jv lw_source(struct lw *l, unsigned k, unsigned c, unsigned type);
-/* cells at base + index * scale, of one chunk */
+/* One chunk of elements at base + index * scale. lw_ramp: a vector of first * stride, (first + 1) * stride, and so
+ * on. */
 void lw_gather(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
                gcc_jit_rvalue *lanes, unsigned type);
 void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
                 gcc_jit_rvalue *lanes, unsigned type);
 gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned stride, bool wide);
-/* memory.c: the current instruction may move a slot whose addresses are known to be in a row: so are they behind it. */
+/* memory.c: if the current instruction copies or offsets a slot that is known to hold a row, notes that its result
+ * does. */
 void lw_piece_step(struct lw *l);
-/* memory.c: a load or store; false: has no native form here, nothing was built. */
+/* memory.c: builds a load or store; false: it has no native form here, and nothing was built. */
 bool lw_memory(struct lw *l);
-/* What the instruction's bounds cache holds: bounds, host address of device address 0; returned: whether it can be used
- * not at all. */
+/* Reads the instruction's cached bounds, and the host address of device address 0. Returned: the condition that they do
+ * not allow any access of that size. */
 gcc_jit_rvalue *lw_bounds(struct lw *l, unsigned bytes, bool write, gcc_jit_rvalue **lo, gcc_jit_rvalue **limit,
                           gcc_jit_rvalue **host);
-/* One address for all lanes, in operand `at`: the host's, if it is within bounds and nothing is `bad` (or NULL); else
- * out to `slow`. */
+/* One address for all lanes, in operand `at`: returns the host's address if it is within bounds and `bad` (or NULL)
+ * does not hold; otherwise code goes on at `slow`. */
 gcc_jit_rvalue *lw_uniform_address(struct lw *l, unsigned at, unsigned bytes, bool write, gcc_jit_rvalue *bad,
                                    gcc_jit_block *slow);
-jv lw_address(struct lw *l, unsigned k, unsigned chunk, jv off); /* operand k + off */
-/* The kind of shape, of MX_JIT_ROWS, with which such an access moves elements in a row; 0: there is none. */
+jv lw_address(struct lw *l, unsigned k, unsigned chunk, jv off); /* operand k, plus off */
+/* The bit of MX_JIT_ROWS that a slot's shape must have for such an access to be a row; 0: there is none. */
 unsigned lw_shape_bit(const struct lw_base *base, unsigned bytes);
-/* memory.c: the addresses of an access by a slot's shape: a u64, negative if some miss the bounds from `lo` on, the
- * last address being `limit` further, or are not multiples of its bytes. *off, its offset, gets what the address adds
- * to the slot. The condition that a u64 is. */
+/* memory.c: compares the addresses that a slot's shape describes with the bounds, which begin at `lo` and end `limit`
+ * behind it. Returned: a u64 that is negative if some address misses them or is not aligned to `bytes`; lw_is_negative
+ * turns it into a condition. The addends of the address are added to *off. */
 gcc_jit_rvalue *lw_shape_misses(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *lo, gcc_jit_rvalue *limit,
                                 unsigned bytes, gcc_jit_rvalue **off);
 gcc_jit_rvalue *lw_is_negative(struct lw *l, gcc_jit_rvalue *v);
-/* The host address of chunk c's first lane, that of address `off` of the device being `host`. */
+/* The host address of chunk c's first lane; `host` is the host address of device address `off`. */
 gcc_jit_rvalue *lw_shape_place(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *host, unsigned c);
 /* exits.c: where a slot's struct mx_jit_shape is in the spill area. */
 gcc_jit_rvalue *lw_shape_cell(struct lw *l, uint32_t slot);
-/* copies.c: asynchronous copies and their groups; false: has no native form here, nothing was built. Whether a function
- * has some that have. */
+/* copies.c. lw_async: builds asynchronous copies and their groups; false: no native form here, and nothing was built.
+ * lw_has_async: whether a function has such instructions that can be native. */
 bool lw_async(struct lw *l);
 bool lw_has_async(const struct ja *a);
-/* shapes.c: whether the instruction copies all bytes that it says, for shapes of its addresses. */
+/* shapes.c: whether the asynchronous copy always copies all the bytes that its opcode names. */
 bool lw_copies_whole(unsigned op);
-/* atomics.c: the same for atomics. */
+/* atomics.c: builds an atomic; false: it has no native form here, and nothing was built. */
 bool lw_atomic(struct lw *l);
-/* cross.c: a warp operation. When its native form does, `alive` being the warp's lanes that live; NULL: it has none.
- * *tile: where lanes have masks of their own, how many are in each of these; else NULL. */
+/* cross.c: builds a warp operation. lw_cross_condition: the condition under which its native form can do it, `alive`
+ * being the mask of the warp's living lanes; NULL: it has none. *tile: the number of lanes in each lane's member mask,
+ * where lanes have masks of their own; else NULL. */
 gcc_jit_rvalue *lw_cross_condition(struct lw *l, gcc_jit_rvalue *alive, gcc_jit_rvalue **tile);
 void lw_cross(struct lw *l, gcc_jit_rvalue *tile);
 

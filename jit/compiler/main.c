@@ -1,7 +1,7 @@
 /* mx-jitc: compiles a kernel of a module and all that it can reach into a shared object.
  *
  * A process of its own, started by libmx (jit/runtime/spawn.c) or by hand: the compiler's limits, failures and licence
- * stay in here. It trusts nobody with its time: processor time and memory are limited. */
+ * stay in here. Its processor time and memory are limited. */
 #include "dump.h"
 #include "link.h"
 #include "lower.h"
@@ -11,6 +11,7 @@
 #include "vm/load/verify.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <malloc.h>
 #include <signal.h>
@@ -23,7 +24,7 @@
 #include <unistd.h>
 
 #ifdef __SANITIZE_ADDRESS__
-/* libgccjit keeps what it allocated; a process of one compile need not give it back. */
+/* libgccjit does not free all its memory, which does not matter in a process that compiles once. */
 int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void) { return 1; }
 #endif
@@ -36,15 +37,16 @@ static void limit(int what, rlim_t most) {
   setrlimit(what, &r);
 }
 
-/* What allocates here, libgccjit before all, mostly takes memory for given, and a process of one compile may end
- * anywhere: but it says so. */
-#ifdef __SANITIZE_ADDRESS__ /* which says more */
+static int said_on = STDERR_FILENO; /* unlike that, open while the compiler runs: compile() */
+/* Allocation failures: most of the code here, libgccjit above all, does not check for them. A process that compiles
+ * once may end anywhere, but says why. */
+#ifdef __SANITIZE_ADDRESS__ /* with the sanitizer, it reports failures itself */
 static void say_when_dying(void) {}
 #else
 static void has_died(int sig) {
   static const char out[] = "mx-jitc: out of memory, or a fault in the compiler\n", late[] = "mx-jitc: took too long\n";
-  if (sig == SIGXCPU) (void)!write(STDERR_FILENO, late, sizeof late - 1);
-  else (void)!write(STDERR_FILENO, out, sizeof out - 1);
+  if (sig == SIGXCPU) (void)!write(said_on, late, sizeof late - 1);
+  else (void)!write(said_on, out, sizeof out - 1);
   _exit(4);
 }
 static void say_when_dying(void) {
@@ -56,14 +58,14 @@ static void say_when_dying(void) {
 }
 #endif
 
-/* A compile touches twenty megabytes and more, once. Where the system has huge pages, that is a third fewer page
- * faults, and up to 8 % of the time. */
+/* A compile touches twenty megabytes and more, each page once. Where the system has huge pages, using them saves a
+ * third of the page faults and up to 8 % of the time. */
 static void huge_heap(void) {
-#ifndef __SANITIZE_ADDRESS__ /* which has a heap of its own */
+#ifndef __SANITIZE_ADDRESS__ /* the sanitizer has a heap of its own */
   enum { BYTES = 32 << 20, PAGE = 2 << 20 };
   mallopt(M_TOP_PAD, BYTES);
   mallopt(M_MMAP_THRESHOLD, BYTES);
-  void *volatile more = malloc(1 << 20); /* than there is: the heap grows */
+  void *volatile more = malloc(1 << 20); /* more than is free, so that the heap grows */
   free(more);
   char *end = sbrk(0), *begin = end - BYTES + PAGE;
   begin -= (uintptr_t)begin % PAGE;
@@ -90,7 +92,7 @@ static uint8_t *read_file(const char *path, size_t *size) {
 }
 
 #ifdef __SANITIZE_ADDRESS__
-/* The compiler's memory goes with the process. */
+/* Memory is freed by the end of the process. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void) { return "detect_leaks=0"; }
 #endif
@@ -122,7 +124,39 @@ static int usage(FILE *to, int status) {
   return status;
 }
 
-/* What has no signature is not loaded: whatever ends this process before. */
+/* Passes of the compiler that have no option of their own, and do nothing for such code that others, which stay, do not
+ * do too: three kernels were compiled without each of them. Together they are a tenth of the work. */
+static const char left_out[] =
+    "tree-walloca1 tree-waccess1 tree-early_objsz tree-forwprop1 tree-esra tree-mergephi1 tree-cddce1 "
+    "tree-phiopt1 tree-iftoswitch tree-local-pure-const1 tree-modref1 tree-einline tree-local-fnsummary2 "
+    "tree-nothrow ipa-targetclone ipa-modref ipa-pure-const ipa-fnsummary ipa-inline ipa-comdats ipa-simdclone "
+    "ipa-single-use ipa-static-var ipa-profile_estimate ipa-whole-program ipa-ipa_oacc_kernels "
+    "tree-objsz1 tree-waccess2 tree-backprop tree-phiprop tree-forwprop2 tree-mergephi2 tree-dce2 tree-stdarg "
+    "tree-cdce tree-cselim tree-copyprop1 tree-ifcombine tree-mergephi3 tree-phiopt2 tree-sra "
+    "tree-copyprop2 tree-dce3 tree-forwprop3 tree-phiopt3 tree-sincos tree-bswap tree-laddress tree-lim2 "
+    "tree-walloca2 tree-dce4 tree-sccp tree-cddce2 tree-ivcanon tree-copyprop3 tree-lim3 tree-copyprop4 "
+    "tree-dce5 tree-dce6 tree-cunroll tree-ivopts tree-lim4 tree-strlen1 tree-wrestrict tree-cddce3 tree-phiopt4 "
+    "tree-fab1 tree-widening_mul tree-local-pure-const2 tree-modref2 tree-waccess3 tree-objsz2 "
+    "tree-strlen2 tree-copyprop5 tree-fab2";
+static void leave_out_passes(gcc_jit_context *c) {
+  for (const char *p = left_out; *p; p += strspn(p, " ")) {
+    char option[64];
+    const size_t n = strcspn(p, " ");
+    snprintf(option, sizeof option, "-fdisable-%.*s", (int)n, p);
+    gcc_jit_context_add_command_line_option(c, option);
+    p += n;
+  }
+}
+/* The compiler notes on standard error each pass that is left out; its errors it keeps for whoever asks. `shows`: it
+ * writes there what somebody wants to see. */
+static void compile(gcc_jit_context *c, const char *path, bool shows) {
+  const int null = shows ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC), kept = null < 0 ? -1 : dup(STDERR_FILENO);
+  if (kept >= 0) said_on = kept, dup2(null, STDERR_FILENO);
+  gcc_jit_context_compile_to_file(c, GCC_JIT_OUTPUT_KIND_ASSEMBLER, path);
+  if (kept >= 0) dup2(kept, STDERR_FILENO), said_on = STDERR_FILENO;
+}
+
+/* An object without a signature is not loaded, so one that was not finished, for whatever reason, is not used. */
 static bool add_signature(const char *path) {
   size_t size;
   uint8_t *bytes = read_file(path, &size);
@@ -203,10 +237,10 @@ int main(int argc, char **argv) {
   const struct jx_isa *isa = jx_isa_named(cpu_level);
   if (!isa) return fprintf(stderr, "mx-jitc: no code for CPU level '%s'\n", cpu_level), 2;
   if (parent) prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (parent && kill((pid_t)parent, 0) && errno == ESRCH) return 4; /* it has ended already */
+  if (parent && kill((pid_t)parent, 0) && errno == ESRCH) return 4; /* the parent has ended already */
   limit(RLIMIT_CPU, cpu);
 #ifdef __SANITIZE_ADDRESS__
-  (void)memory; /* its shadow does not fit */
+  (void)memory; /* the sanitizer's shadow memory exceeds any such limit */
 #else
   limit(RLIMIT_AS, (rlim_t)memory << 20);
 #endif
@@ -229,14 +263,15 @@ int main(int argc, char **argv) {
   static const char *const options[] = {
       "-ffp-contract=off", "-fno-strict-aliasing", "-fno-tree-vectorize", "-fno-tree-slp-vectorize", "-fno-math-errno",
       "-fno-trapping-math", "-fno-stack-protector", "-fno-asynchronous-unwind-tables", "-g0",
-      /* passes that find nothing in such code, or move what was better where it stood: a third of the time */
+      /* passes that find nothing in such code, or move what was better where it was: they take a third of the time */
       "-fno-tree-fre", "-fno-tree-ccp", "-fno-tree-dominator-opts", "-fno-tree-pta", "-fno-tree-dse", "-fno-dse",
       "-fno-forward-propagate", "-fno-tree-sink", "-fno-tree-reassoc", "-fno-tree-loop-optimize", "-fno-thread-jumps",
       "-fno-cprop-registers", "-fno-if-conversion", "-fno-if-conversion2", "-fira-region=one",
-      /* how far passes look for what is hardly ever there: hardly other code, a tenth of the time */
+      /* how far passes search: less changes the code hardly at all and saves a tenth of the time */
       "--param=max-combine-insns=2", "--param=max-cselib-memory-locations=16",
       "--param=lra-max-considered-reload-pseudos=100"};
   for (size_t k = 0; k < sizeof options / sizeof *options; k++) gcc_jit_context_add_command_line_option(c, options[k]);
+  leave_out_passes(c);
   for (const char *const *o = isa->options; *o; o++) gcc_jit_context_add_command_line_option(c, *o);
   gcc_jit_context_set_bool_option(c, GCC_JIT_BOOL_OPTION_DUMP_INITIAL_GIMPLE, dump);
   gcc_jit_timer *timer = times ? gcc_jit_timer_new() : NULL;
@@ -251,8 +286,8 @@ int main(int argc, char **argv) {
   unit.check_list = check_list;
   if (in_line >= 0) unit.in_line = (uint32_t)in_line;
   /* Level 2 costs 1.6 times as much as 1, and nearly all that it gains (loops up to twice as fast) comes from these
-   * two. Without the first one, gcc does not empty the upper halves of vector registers before code that knows no
-   * longer vectors than SSE's, such as the machine, which then takes a multiple of its time (tests/uppers). */
+   * two. Without the first one, gcc emits no vzeroupper before calls of code that uses SSE, such as the machine's,
+   * which then takes a multiple of its time (tests/uppers). */
   gcc_jit_context_set_int_option(c, GCC_JIT_INT_OPTION_OPTIMIZATION_LEVEL, level >= 0 ? level : 1);
   if (level < 0) {
     gcc_jit_context_add_command_line_option(c, "-fexpensive-optimizations");
@@ -271,7 +306,7 @@ int main(int argc, char **argv) {
       good = a && lw_function(c, isa, a, f, as_asm,
                               large >= 0 ? a->nins > large
                                          : (uint64_t)a->nins * (a->lanes / isa->lanes) > isa->in_registers);
-    f = UINT32_MAX; /* its code may leave to functions before it */
+    f = UINT32_MAX; /* so that functions before it, which its code leaves to, are compiled too */
   }
   if (show) return fclose(dumped) || !good;
   const uint64_t layout = mx__jit_layout();
@@ -282,7 +317,7 @@ int main(int argc, char **argv) {
   gcc_jit_global_set_initializer(exported, &layout, sizeof layout);
   struct jl_file assembly;
   if (good && !as_asm && !jl_file(&assembly, "assembly")) return 4;
-  if (good) gcc_jit_context_compile_to_file(c, GCC_JIT_OUTPUT_KIND_ASSEMBLER, as_asm ? out : assembly.path);
+  if (good) compile(c, as_asm ? out : assembly.path, dump);
   if (timer) gcc_jit_timer_print(timer, stderr);
   const char *error = gcc_jit_context_get_first_error(c);
   if (error || !good) return fprintf(stderr, "mx-jitc: %s\n", error ? error : "failed"), 1;

@@ -1,11 +1,10 @@
-/* Nothing but the vocabulary of opcodes.def, spelled in terms of lanes.h; the C expansion is core/vocab.h. */
+/* Only the vocabulary of opcodes.def, expressed by functions of lanes.h; the expansion to C is core/vocab.h. */
 #include "meaning.h"
 
 #pragma GCC diagnostic ignored "-Wunused-value"
 #pragma GCC diagnostic ignored "-Wshadow"
 
-/* The values of one meaning, by their addresses: to hand each on itself makes this file take twice as long to compile.
- */
+/* Values of the meaning are passed by address: passing them by value makes this file take twice as long to compile. */
 static const jv *keep(struct jx *j, jv v) {
   const unsigned most = sizeof j->values / sizeof *j->values - 1;
   j->bad |= j->nvalues > most;

@@ -1,10 +1,11 @@
 /* Loads and stores in compiled code.
  *
- * All lanes are checked against the instruction's cached bounds before anything is touched. Three forms are native: one
- * address for all lanes; lanes one element apart, moved as vectors; and, where the address does not change in a loop,
- * chunks each of which has one address or lanes one element apart, found out outside of the loop (shapes.c). In all
- * other cases, and where bounds are missed, the interpreter's body does the whole instruction, and the cache learns.
- * What vm/exec/lanes/memory.c does is the meaning; this is its second writing, for speed. */
+ * All lanes are checked against the instruction's cached bounds before memory is touched. Three access patterns have
+ * native code: one address for all lanes; a row, in which each lane's element lies behind that of the lane before,
+ * moved as vectors; and, where a loop does not change the address, chunks that are each uniform or a row, which is
+ * determined outside of the loop (shapes.c). All other accesses, and those that miss the cached bounds, are left to the
+ * interpreter's body, which also refills the cache. vm/exec/lanes/memory.c defines what an access does; this file must
+ * agree with it bit for bit. */
 #include "lowering.h"
 
 #include "vm/exec/exec.h"
@@ -14,7 +15,9 @@
 
 struct memory_bounds {
   gcc_jit_rvalue *lo, *span, *limit,
-      *host; /* scalars: bounds, limit being the last address's distance; host address of device address 0 */
+      /* all scalars. limit: the last address in bounds, counted from lo; host: what is added to a device address to get
+       * the host's */
+      *host;
 };
 
 static gcc_jit_rvalue *u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
@@ -23,15 +26,20 @@ static gcc_jit_rvalue *u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_r
 static gcc_jit_rvalue *cached(struct lw *l, uint64_t member, gcc_jit_type *t) {
   return jx_rv(lw_field(l, jx_rv(l->bounds), (uint64_t)l->ins->bounds * sizeof(struct mx_bounds) + member, t));
 }
-/* What is cached; limit() says whether the instruction can use it at all (else: the slow way). */
+/* Reads the cached bounds. limit() then tells whether they allow any access of that size; if not, the slow path
+ * runs. */
 static void read_cache(struct lw *l, struct memory_bounds *p, bool write) {
   struct jx *j = &l->j;
   p->span = jx_keep(j, cached(l, write ? MX_AT(bounds, writes) : MX_AT(bounds, reads), j->t_u64));
   p->lo = jx_keep(j, cached(l, MX_AT(bounds, lo), j->t_u64));
   p->host = jx_keep(j, cached(l, MX_AT(bounds, host), j->t_u64));
 }
-static gcc_jit_rvalue *limit(struct lw *l, struct memory_bounds *p, unsigned bytes) {
+/* The last address in bounds for so many bytes: negative if there is none. */
+static void last_address(struct lw *l, struct memory_bounds *p, unsigned bytes) {
   p->limit = jx_keep(&l->j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, lw_u64(l, bytes)));
+}
+static gcc_jit_rvalue *limit(struct lw *l, struct memory_bounds *p, unsigned bytes) {
+  last_address(l, p, bytes);
   return jx_keep(&l->j, lw_compare(l, GCC_JIT_COMPARISON_LT, p->span, lw_u64(l, bytes)));
 }
 
@@ -56,14 +64,14 @@ static gcc_jit_rvalue *byte_pointer(struct lw *l, gcc_jit_rvalue *host) {
   return jx_keep(&l->j, gcc_jit_context_new_bitcast(l->j.c, NULL, host, l->j.t_pu8));
 }
 
-/* Multiples of the element size, from lane `first` on, in one vector. */
+/* A vector of first * bytes, (first + 1) * bytes, and so on: each lane's offset in a row of elements of that size. */
 gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned bytes, bool wide) {
   gcc_jit_rvalue *e[JX_MOST_LANES];
   const unsigned n = wide ? l->j.w / 2 : l->j.w;
   for (unsigned k = 0; k < n; k++) e[k] = jx_int(&l->j, wide ? l->j.t_u64 : l->j.t_u32, (uint64_t)(first + k) * bytes);
   return gcc_jit_context_new_rvalue_from_vector(l->j.c, NULL, jx_vector(&l->j, wide), (int)n, e);
 }
-/* An element as it came from memory, narrow ones zero-extended to 32 bits, into result `out`. */
+/* Puts an element just loaded into result `out`; elements of 8 and 16 bits arrive zero-extended to 32 bits. */
 static void put_element(struct lw *l, unsigned out, unsigned c, unsigned type, jv v) {
   const unsigned to = l->ins->o->opnd[out].type;
   if (!v.r[1]) v.r[1] = v.r[0];
@@ -74,14 +82,15 @@ static gcc_jit_type *cell_type(const struct jx *j, unsigned type) {
   const unsigned bits = jx_bitsof(type);
   return bits == 8 ? j->t_u8 : bits == 16 ? j->t_u16 : bits == 32 ? j->t_u32 : j->t_u64;
 }
-/* One cell's value in all lanes. */
+/* Loads one element and broadcasts it to all lanes. */
 static jv load_cell(struct lw *l, gcc_jit_rvalue *q, uint64_t off, unsigned type) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *v = jx_rv(lw_field(l, q, off, cell_type(j, type)));
   if (jx_bitsof(type) < 32) v = gcc_jit_context_new_cast(j->c, NULL, v, j->t_u32);
   return jv_broadcast(j, jx_wide(type) ? MX_T_u64 : MX_T_u32, jx_keep(j, v));
 }
-/* Chunk c at host address q, or its part for `lanes`, if these are given. */
+/* Loads chunk c from host address q: all of its lanes, or those of mask `lanes` unless that is NULL. same: one element
+ * for all lanes. */
 void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type,
                    bool same) {
   struct jx *j = &l->j;
@@ -100,7 +109,7 @@ void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gc
                            : j->isa->load(j, wide, lw_vector(l, q, j->bytes * h, wide));
   put_element(l, out, c, type, v);
 }
-/* What is to be stored as an element of the type; narrow ones zero-extended to 32 bits. */
+/* The value to be stored as an element of that type; elements of 8 and 16 bits are zero-extended to 32 bits. */
 jv lw_source(struct lw *l, unsigned k, unsigned c, unsigned type) {
   struct jx *j = &l->j;
   jv v = lw_operand(l, k, c);
@@ -111,9 +120,10 @@ jv lw_source(struct lw *l, unsigned k, unsigned c, unsigned type) {
   if (jx_wide(v.t) && !jx_wide(type)) return jv_cvt(j, MX_T_u32, MX_T_u64, jv_as(j, MX_T_u64, v));
   return jv_as(j, jx_wide(type) ? MX_T_u64 : MX_T_u32, v);
 }
-/* Narrow elements: of all lanes, where the level has no masks for them. `own`: nobody else looks at the memory of the
- * other lanes meanwhile, so they may get back what they have. Moves under masks that are vectors take up to forty
- * cycles, and what they have stored is not there for a load that follows. */
+/* Stores chunk c under mask `lanes`. Elements of 8 and 16 bits are stored for all lanes where the CPU level has no
+ * masked stores for them. own: no other thread reads the bytes of inactive lanes meanwhile, so these may be loaded and
+ * stored again unchanged. Where masks are vectors that is faster: a masked move takes up to forty cycles, and its
+ * result is not forwarded to a load that follows. */
 void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type,
                     bool own) {
   struct jx *j = &l->j;
@@ -124,7 +134,7 @@ void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gc
     return;
   }
   if (!v.r[1]) v.r[1] = v.r[0];
-  if (own && j->isa->mask_is_vector) { /* else masks cost nothing */
+  if (own && j->isa->mask_is_vector) { /* where masks are integers, a masked store costs no more than a plain one */
     jv old = {.t = v.t};
     for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
       old.r[h] = j->isa->load(j, wide, lw_vector(l, q, j->bytes * h, wide));
@@ -141,7 +151,8 @@ static gcc_jit_rvalue *times(struct lw *l, gcc_jit_rvalue *v, uint64_t n) {
   return n == 1 ? v : u64_op(l, GCC_JIT_BINARY_OP_MULT, v, lw_u64(l, n));
 }
 
-/* Of the first lane, with its sign: where that lane does not run, it may stand in front of number 0. */
+/* The first lane's number, sign-extended: if that lane is inactive, its place in the row may be in front of number
+ * 0. */
 static gcc_jit_rvalue *first_number(struct lw *l, gcc_jit_rvalue *index) {
   struct jx *j = &l->j;
   gcc_jit_type *s64 = gcc_jit_context_get_type(j->c, GCC_JIT_TYPE_LONG_LONG);
@@ -155,7 +166,7 @@ struct access {
   gcc_jit_block *slow, *end;
 };
 static bool is_narrow(const struct access *ac) { return jx_bitsof(ac->type) < 32; }
-/* A condition: not all lanes of the warp are among these. */
+/* A condition: some lane of the warp is missing from these masks. */
 static gcc_jit_rvalue *not_all(struct lw *l, bool guarded, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   if (!guarded && l->a->blocks[l->ins->block].converged)
@@ -164,7 +175,7 @@ static gcc_jit_rvalue *not_all(struct lw *l, bool guarded, gcc_jit_rvalue *const
   for (unsigned c = 1; c < l->nc; c++) all = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, all, lanes[c]);
   return j->isa->mask_any(j, jx_mask_not(j, all));
 }
-/* Whether the lanes' narrow elements can be stored only where all lanes are there. */
+/* Whether the access stores elements of 8 or 16 bits on a CPU level that cannot mask them: all lanes must be active. */
 static bool stores_all(const struct lw *l, const struct access *ac) {
   return is_narrow(ac) && !ac->load && l->j.isa->mask_is_vector;
 }
@@ -189,7 +200,8 @@ static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *ho
                        unsigned scale, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *p = byte_pointer(l, host);
-  /* Most likely one lane's store: a scatter costs its full time even where no lane runs, so that is asked first. */
+  /* A guarded store through a uniform address is most likely one lane's, and a scatter costs its full latency even with
+   * an empty mask: test the mask first. */
   const bool one = ac->guarded && lw_operand_uniform(l, ac->at);
   for (unsigned c = 0; c < l->nc; c++) {
     if (ac->load) {
@@ -203,24 +215,26 @@ static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *ho
   }
 }
 
-/* The innermost loop around the current instruction, by number; nloops: there is none. */
+/* The number of the innermost loop around the current instruction; nloops if there is none. */
 static uint32_t loop_around(const struct lw *l) {
   const struct ja *a = l->a;
   uint32_t loop = a->nloops, least = UINT32_MAX;
   for (uint32_t k = 0; k < a->nloops; k++) {
+    if (!ja_has(a->loops[k].body, l->ins->block)) continue;
     uint32_t blocks = 0;
     for (uint32_t b = 0; b < a->nblocks; b++) blocks += ja_has(a->loops[k].body, b);
-    if (ja_has(a->loops[k].body, l->ins->block) && blocks < least) loop = k, least = blocks;
+    if (blocks < least) loop = k, least = blocks;
   }
   return loop;
 }
 static bool is_in_loop(const struct lw *l) { return loop_around(l) < l->a->nloops; }
-/* In a loop an access tends to go on as it did before: from one row of a matrix to the next, say, which the processor
- * does not see where rows are pages apart. What it leads to next is as far from `first`, where it is now, as that is
- * from where the warp's access before it was: warps keep that to themselves, since those of a block take turns at
- * barriers. Chunks are at q[]; or, q being NULL, `bytes` are in one piece. Of addresses of which more is `known` than
- * that, in loops with barriers alone: in others rows follow at once, and asking for the next one takes as long as the
- * access (atax of make bench-foreign took 15 % longer). */
+/* Prefetches what the access is expected to touch in the loop's next iteration. In a loop, accesses tend to advance by
+ * a constant step, such as from one row of a matrix to the next; the processor's own prefetcher does not follow where
+ * that crosses pages. The predicted address is `first` plus the distance from the warp's previous access to this one.
+ * Each warp keeps its previous address for itself, since the warps of a block take turns at barriers. q[]: the chunks'
+ * addresses; or NULL: `bytes` bytes lie in one piece. known: the access is a row; then only loops with barriers
+ * prefetch, because elsewhere the next row comes at once and the prefetch costs as much as the access (atax of make
+ * bench-foreign took 15 % longer). */
 static void fetch_ahead(struct lw *l, const struct access *ac, gcc_jit_rvalue *first, gcc_jit_rvalue *const *q,
                         uint64_t bytes, bool known) {
   struct jx *j = &l->j;
@@ -249,7 +263,8 @@ unsigned lw_shape_bit(const struct lw_base *base, unsigned bytes) {
          : stride == 16 ? MX_JIT_ROWS16
                         : 0;
 }
-/* Host address q of a chunk's narrow elements; where none of its lanes runs, one at which they do. */
+/* Host address q of a chunk of narrow elements; if no lane of the chunk is active, the address `there` instead, which
+ * is within bounds. */
 static gcc_jit_rvalue *where_lanes_run(struct lw *l, gcc_jit_rvalue *q, gcc_jit_rvalue *there, gcc_jit_rvalue *lanes) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *any = gcc_jit_context_new_cast(j->c, NULL, j->isa->mask_any(j, lanes), j->t_u64);
@@ -258,7 +273,8 @@ static gcc_jit_rvalue *where_lanes_run(struct lw *l, gcc_jit_rvalue *q, gcc_jit_
       l, GCC_JIT_BINARY_OP_PLUS, there,
       u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, u64_op(l, GCC_JIT_BINARY_OP_MINUS, q, there), jx_keep(j, all)));
 }
-/* Chunks of a slot with a shape: in one piece, with one address, or else gathered, if the slot is of 32 bits. */
+/* Accesses through a slot with a shape, chunk by chunk: a row, a uniform address, or else a gather, which needs a
+ * 32-bit slot. */
 static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
@@ -266,7 +282,7 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
   const bool long_slot = base->slot >= l->a->f->npred + l->a->f->n32;
   const uint64_t scale = base->pre_scale * base->post_scale;
   const unsigned bit = lw_shape_bit(base, ac->bytes);
-  const bool apart =
+  const bool gathers =
       !long_slot && !is_narrow(ac) && (scale == 1 || scale == 2 || scale == 4 || scale == 8) && base->pre_scale == 1;
   gcc_jit_rvalue *index[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) index[c] = lw_get(l, base->slot, long_slot ? MX_T_u64 : MX_T_u32, c).r[0];
@@ -280,7 +296,8 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
                    *q[LW_CHUNKS];
     lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, is, lw_u64(l, 0)), this, others);
     j->b = this;
-    for (unsigned c = 0; c < l->nc; c++) { /* results may go to the address's slot */
+    /* all indices are read before anything is loaded, since a result may overwrite the address's slot */
+    for (unsigned c = 0; c < l->nc; c++) {
       gcc_jit_rvalue *a = long_slot ? j->isa->first(j, true, index[c]) : first_number(l, index[c]);
       q[c] = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host,
                     scale == 1 ? a : u64_op(l, GCC_JIT_BINARY_OP_MULT, a, lw_u64(l, scale)));
@@ -294,7 +311,7 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
     lw_go(l, ac->end);
     j->b = others;
   }
-  if (apart) {
+  if (gathers) {
     one_by_one(l, ac, host, index, (unsigned)scale, lanes);
     lw_go(l, ac->end);
   } else lw_go(l, ac->slow);
@@ -306,8 +323,8 @@ gcc_jit_rvalue *lw_shape_place(struct lw *l, const struct lw_base *base, gcc_jit
   gcc_jit_rvalue *first = long_slot ? l->j.isa->first(&l->j, true, index) : first_number(l, index);
   return u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, first, base->pre_scale * base->post_scale));
 }
-/* Whether one number is greater than another is seen in the highest bit of their difference: gathering these bits takes
- * no flags, for which gcc, short of registers, uses those of masks. */
+/* Comparisons are done by subtracting and looking at the highest bit of the difference. OR-ing these bits together
+ * needs no flags; with comparisons, gcc runs short of registers and spills masks instead. */
 gcc_jit_rvalue *lw_shape_misses(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *lo, gcc_jit_rvalue *limit,
                                 unsigned bytes, gcc_jit_rvalue **offset) {
   struct jx *j = &l->j;
@@ -319,7 +336,7 @@ gcc_jit_rvalue *lw_shape_misses(struct lw *l, const struct lw_base *base, gcc_ji
 #define PLUS(x_, y_) u64_op(l, GCC_JIT_BINARY_OP_PLUS, x_, y_)
 #define MINUS(x_, y_) u64_op(l, GCC_JIT_BINARY_OP_MINUS, x_, y_)
 #define OR(x_, y_) u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, x_, y_)
-  gcc_jit_rvalue *early = NULL; /* addends before the widening */
+  gcc_jit_rvalue *early = NULL; /* the addends before the widening */
   for (unsigned n = 0; n < base->n; n++) {
     if (base->add[n].ins == JA_NONE) continue;
     gcc_jit_rvalue *v = jx_rv(l->addend[base->add[n].ins].value);
@@ -331,15 +348,17 @@ gcc_jit_rvalue *lw_shape_misses(struct lw *l, const struct lw_base *base, gcc_ji
   *offset = off = jx_keep(j, off);
   gcc_jit_rvalue *here = jx_keep(j, MINUS(off, lo)), *least = jx_keep(j, PLUS(TIMES(jx_rv(sh->min), scale), here)),
                  *most = jx_keep(j, PLUS(TIMES(jx_rv(sh->max), scale), here));
-  wrong = OR(OR(least, most), MINUS(limit, most));
+  wrong =
+      OR(OR(OR(least, most), limit), MINUS(limit, most)); /* the difference of two that are not negative cannot wrap */
   if (narrow) wrong = OR(wrong, MINUS(lw_u64(l, INT32_MAX), jx_rv(sh->max)));
-  else { /* products with the scale must not wrap */
+  else { /* the products with the scale must not wrap */
     gcc_jit_rvalue *reach = jx_keep(j, MINUS(jx_rv(sh->max), jx_rv(sh->min)));
     unsigned bits = 0;
     while (scale >> bits) bits++;
-    wrong = OR(OR(wrong, limit), OR(reach, MINUS(lw_u64(l, UINT64_MAX >> bits), reach)));
+    wrong = OR(wrong, OR(reach, MINUS(lw_u64(l, UINT64_MAX >> bits), reach)));
   }
-  if (base->sign_extends) { /* numbers that are the same with a sign and without, and have not wrapped */
+  /* the numbers must be the same whether they are sign- or zero-extended, and must not have wrapped */
+  if (base->sign_extends) {
     least = TIMES(jx_rv(sh->min), base->pre_scale), most = TIMES(jx_rv(sh->max), base->pre_scale);
     if (early) early = jx_keep(j, early), least = PLUS(least, early), most = PLUS(most, early);
     wrong = OR(wrong, least);
@@ -358,7 +377,8 @@ gcc_jit_rvalue *lw_is_negative(struct lw *l, gcc_jit_rvalue *v) {
   return lw_compare(l, GCC_JIT_COMPARISON_LT, gcc_jit_context_new_cast(l->j.c, NULL, v, s64),
                     gcc_jit_context_zero(l->j.c, s64));
 }
-/* Whether some address that is `more` below the least or above the greatest of them may be out of bounds. */
+/* A condition: an address up to `more` bytes below the least or above the greatest of the lanes' addresses may be out
+ * of bounds. */
 static gcc_jit_rvalue *may_reach_out(struct lw *l, const struct memory_bounds *p, gcc_jit_rvalue *off, uint64_t more) {
   const struct lw_base *base = lw_base(l);
   const struct lw_shape *sh = &l->shapes[base->slot];
@@ -370,14 +390,14 @@ static gcc_jit_rvalue *may_reach_out(struct lw *l, const struct memory_bounds *p
       l, lw_compare(l, GCC_JIT_COMPARISON_LT, least, lw_u64(l, more)),
       lw_compare(l, GCC_JIT_COMPARISON_GT, most, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, lw_u64(l, more))));
 }
-/* The address's slot has a shape (shapes.c): chunks are moved one by one. */
-static void by_shape(struct lw *l, const struct access *ac, struct memory_bounds *p, gcc_jit_rvalue *bad,
-                     gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
+/* The address's slot has a shape (shapes.c): chunks are accessed one by one. */
+static void by_shape(struct lw *l, const struct access *ac, struct memory_bounds *p, gcc_jit_rvalue *off,
+                     gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   gcc_jit_block *near = lw_new_block(l, "near");
-  bad = lw_either(l, bad, lw_is_negative(l, lw_shape_misses(l, lw_base(l), p->lo, p->limit, ac->bytes, &off)));
-  if (is_narrow(
-          ac)) { /* no part of a chunk is moved alone: where lanes are missing, all of it has to be within bounds */
+  last_address(l, p, ac->bytes);
+  gcc_jit_rvalue *bad = lw_is_negative(l, lw_shape_misses(l, lw_base(l), p->lo, p->limit, ac->bytes, &off));
+  if (is_narrow(ac)) { /* moved whole: if lanes of the chunk are inactive, all of it has to be within bounds */
     gcc_jit_rvalue *some = not_all(l, ac->guarded, lanes);
     if (ac->load)
       some = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_bool, some, may_reach_out(l, p, off, (j->w - 1) * ac->bytes));
@@ -388,7 +408,7 @@ static void by_shape(struct lw *l, const struct access *ac, struct memory_bounds
   by_chunks(l, ac, jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off)), lanes);
 }
 
-/* Shared memory whose bounds were checked where the block begins. */
+/* Accesses to shared memory whose bounds were checked at the beginning of the block. */
 static void sure(struct lw *l, const struct access *ac, uint64_t off_k, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
@@ -403,19 +423,25 @@ static void sure(struct lw *l, const struct access *ac, uint64_t off_k, gcc_jit_
   j->b = ac->end;
 }
 
-/* Whether the numbers in a slot lie `stride` apart from lane to lane, and the first of them. Accesses of one block that
- * use the same numbers share the answer, which is given for all lanes that run. */
+/* Whether an earlier instruction of the block has found how the numbers in the slot lie. Under a checker that is not
+ * known: an access asks the checker first, and where the checker's body does it, nothing has been found. */
+static bool piece_is_known(const struct lw *l, uint32_t slot, unsigned stride) {
+  const struct lw_piece *known = &l->pieces[slot];
+  return !l->a->checked && known->ins && known->ins->block == l->ins->block && known->stride == stride &&
+         !lw_written_between(l->a, known->ins, l->ins, slot);
+}
+/* Whether the numbers in a slot increase by `stride` from lane to lane, and the first of them. Accesses of one block
+ * that use the same numbers share the answer, which holds for all active lanes. */
 static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t slot, unsigned stride,
                                 gcc_jit_rvalue *const *index, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   struct lw_piece *known = &l->pieces[slot];
-  if (known->ins && known->ins->block == l->ins->block && known->stride == stride &&
-      !lw_written_between(l->a, known->ins, l->ins, slot))
-    return *known;
+  if (piece_is_known(l, slot, stride)) return *known;
   gcc_jit_rvalue *first = jx_keep(j, first_number(l, index[0])),
                  *most = lw_u64(l, INT32_MAX - (l->a->lanes - 1) * stride);
   gcc_jit_lvalue *no = jx_local(j, j->t_bool);
-  jx_set(j, no, lw_compare(l, GCC_JIT_COMPARISON_GT, first, most)); /* otherwise signs do not matter */
+  /* the last number is not negative either, so signed and unsigned agree */
+  jx_set(j, no, lw_compare(l, GCC_JIT_COMPARISON_GT, first, most));
   int64_t by;
   gcc_jit_block *known_row = lw_stride(l, slot, &by) && by == (int64_t)stride ? lw_new_block(l, "row") : NULL;
   if (known_row) {
@@ -425,24 +451,24 @@ static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t 
     lw_split(l, lw_rare(l, not ), ask, known_row);
     j->b = ask;
   }
-  gcc_jit_rvalue *start = j->isa->first_everywhere(j, false, index[0]), *apart = NULL;
+  gcc_jit_rvalue *start = j->isa->first_everywhere(j, false, index[0]), *scattered = NULL;
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *want =
         jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, start, lw_ramp(l, j->w * c, stride, false)));
     gcc_jit_rvalue *d = j->isa->differ(j, false, 0, index[c], want, lanes[c]);
-    apart = apart ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->vu32, apart, d) : d;
+    scattered = scattered ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->vu32, scattered, d) : d;
   }
-  jx_set(j, no, lw_either(l, j->isa->any_bit(j, false, jx_keep(j, apart)), jx_rv(no)));
+  jx_set(j, no, lw_either(l, j->isa->any_bit(j, false, jx_keep(j, scattered)), jx_rv(no)));
   if (known_row) {
     lw_go(l, known_row);
     j->b = known_row;
   }
-  const struct lw_piece piece = {.ins = l->ins, .stride = stride, .apart = jx_rv(no), .first = first};
+  const struct lw_piece piece = {.ins = l->ins, .stride = stride, .scattered = jx_rv(no), .first = first};
   if (!ac->guarded) *known = piece;
   return piece;
 }
 
-/* The vector whose lane k is element from[k] of x and y, one behind the other. */
+/* The vector whose lane k is element from[k] of the concatenation of x and y. */
 static gcc_jit_rvalue *pick(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y, const unsigned *from) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *lane[JX_MOST_LANES];
@@ -450,8 +476,8 @@ static gcc_jit_rvalue *pick(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y, 
   return j->isa->choose(j, (gcc_jit_rvalue *[]){x, y}, 2,
                         gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, (int)j->w, lane));
 }
-/* n vectors as they lie in memory, n elements of each lane behind one another, become one of each element. Those of
- * quads take two steps: at first elements 2 * (t % 2) and the next, of half t / 2 of the lanes. */
+/* Deinterleaves n vectors as loaded, in which each lane's n elements are adjacent, into one vector for each element.
+ * Quads take two steps: the first one collects elements 2 * (t % 2) and the next one, for half t / 2 of the lanes. */
 static void deinterleave(struct lw *l, gcc_jit_rvalue **v, unsigned n) {
   const unsigned w = l->j.w, half = w / 2;
   unsigned from[JX_MOST_LANES];
@@ -465,8 +491,8 @@ static void deinterleave(struct lw *l, gcc_jit_rvalue **v, unsigned n) {
     v[e] = n == 2 ? first_step[e] : pick(l, first_step[e / 2], first_step[2 + e / 2], from);
   }
 }
-/* The other way: vector number t of what memory gets. Of quads in two steps, pairs at first, it would be fewer
- * operations, but take scan 7 % longer. */
+/* The inverse: vector number t of what is stored. For quads, interleaving pairs in two steps would take fewer
+ * operations, but scan took 7 % longer with it. */
 static gcc_jit_rvalue *interleave(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, unsigned t) {
   struct jx *j = &l->j;
   unsigned from[JX_MOST_LANES], upper = 0;
@@ -486,9 +512,9 @@ static gcc_jit_rvalue *interleave(struct lw *l, gcc_jit_rvalue *const *v, unsign
       .r[0];
 }
 
-/* Lanes' elements lie one behind the other, from q on; n of each lane. Pairs and quads are those of kernels that take
- * much at once; what blocks behind this one will take is asked for: the processor itself does not look beyond a page,
- * which often is a block's. */
+/* Moves a row that begins at q, n elements for each lane. Kernels that access pairs and quads stream through memory, so
+ * for these the bytes that the blocks behind this one will need are prefetched: the processor's prefetcher stops at the
+ * end of a page, which is often the end of a block's part. */
 static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *q, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   for (unsigned c = 0; c < l->nc; c++) {
@@ -511,13 +537,13 @@ static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *
   }
 }
 
-/* Narrow elements of lanes apart: gathered as the aligned words that they lie in, which are in the same page, and
- * shifted down. */
+/* Whether narrow elements are gathered: as the aligned 32-bit words that contain them, which never cross a page,
+ * shifted down afterwards. */
 static bool gathers_narrow(const struct lw *l, const struct access *ac) {
-  return ac->load && l->j.isa->choose; /* and so each lane can be shifted by its own count */
+  return ac->load && l->j.isa->choose; /* a level that has `choose` can also shift each lane by its own count */
 }
-static void narrow_apart(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
-                         unsigned scale, gcc_jit_rvalue *const *lanes) {
+static void gather_narrow(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
+                          unsigned scale, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *word = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, ~3ull)));
   gcc_jit_rvalue *behind = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, 3));
@@ -536,18 +562,18 @@ static void narrow_apart(struct lw *l, const struct access *ac, gcc_jit_rvalue *
   }
 }
 
-/* A slot's cells, for a function of helpers.c in place of code in line: not in loops, where calls are what they cost to
- * run; atax and spmv_row of make bench-foreign took 3 and 5 % longer. NULL: none. */
+/* A slot's cells, to be passed to a function of helpers.c in place of code in line; NULL: code in line is better. In
+ * loops the calls would cost run time: atax and spmv_row of make bench-foreign took 3 and 5 % longer. */
 static gcc_jit_rvalue *cells_to_pass(struct lw *l, uint32_t slot) {
   return is_in_loop(l) ? NULL : lw_cells_address(l, slot);
 }
 
-/* By how much numbers of lanes in a row differ; 0: they are in no row, most likely. */
+/* The stride between the numbers of adjacent lanes if the access is a row; 0: it is most likely none. */
 static unsigned row_stride(const struct lw_base *base, unsigned bytes) {
   return bytes % base->post_scale || base->index_loaded ? 0 : (unsigned)(bytes / base->post_scale);
 }
-/* A 32-bit number, widened or the address itself: lanes one element apart in one piece, if all of a warp's lanes would
- * be within bounds; others are checked one by one and gathered. */
+/* The address is made of a 32-bit number: a row is accessed as one, if all of the warp's lanes, active or not, would be
+ * within bounds; otherwise lanes are checked one by one and gathered or scattered. */
 static void by_index(struct lw *l, const struct access *ac, struct memory_bounds *p, gcc_jit_rvalue *off,
                      gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
@@ -567,7 +593,7 @@ static void by_index(struct lw *l, const struct access *ac, struct memory_bounds
                                                                     : lw_new_block(l, "others");
     gcc_jit_rvalue *start = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, piece.first, scale), off)),
                    *all = lw_u64(l, (more + 1ull) * ac->bytes);
-    gcc_jit_rvalue *no = lw_either(l, piece.apart, lw_compare(l, GCC_JIT_COMPARISON_LT, p->span, all));
+    gcc_jit_rvalue *no = lw_either(l, piece.scattered, lw_compare(l, GCC_JIT_COMPARISON_LT, p->span, all));
     no = lw_either(l, no,
                    lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo),
                               u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, all)));
@@ -585,7 +611,7 @@ static void by_index(struct lw *l, const struct access *ac, struct memory_bounds
     j->b = others;
   }
   gcc_jit_rvalue *bad = limit(l, p, ac->bytes),
-                 *rel = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)); /* of number 0 */
+                 *rel = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)); /* of number 0, counted from lo */
   gcc_jit_rvalue *most =
       jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, rel),
                         lw_u64(l, (uint64_t)__builtin_ctz(scale))));
@@ -607,21 +633,16 @@ static void by_index(struct lw *l, const struct access *ac, struct memory_bounds
   lw_split(l, lw_rare(l, bad), ac->slow, fast);
   j->b = fast;
   gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off));
-  if (is_narrow(ac)) narrow_apart(l, ac, host, index, scale, lanes);
+  if (is_narrow(ac)) gather_narrow(l, ac, host, index, scale, lanes);
   else one_by_one(l, ac, host, index, scale, lanes);
   lw_go(l, ac->end);
 }
 
-/* The same for a slot that is an address, of 32 or 64 bits, of which nothing is known. The answer is about the lanes
- * that run in the block, and `first` is where lane 0 would be; accesses through the slot, and through sums of it with
- * what all lanes have in common, share it, under whatever mask. */
-static bool piece_is_known(const struct lw *l, uint32_t slot, unsigned stride) {
-  const struct lw_piece *known = &l->pieces[slot];
-  return known->ins && known->ins->block == l->ins->block && known->stride == stride &&
-         !lw_written_between(l->a, known->ins, l->ins, slot);
-}
-/* Whether instruction k is an unguarded copy of slot `from`, or its sum with a value that all lanes have in common,
- * operand `plus` (0: none). */
+/* The same for a slot that holds an address itself, of 32 or 64 bits, about which nothing is known at compile time. The
+ * answer holds for the lanes that run in the block, and `first` is the address that lane 0 has or would have. Accesses
+ * through the slot, and through its sums with uniform values, share the answer under any mask. */
+/* Whether instruction k is an unguarded copy of slot `from`, or an unguarded sum of it and a uniform value, which is
+ * then operand `plus` (0: a copy). */
 static bool is_offset_copy(const struct lw *l, uint32_t k, uint32_t *from, unsigned *plus) {
   const struct ja *a = l->a;
   const struct ja_ins *i = &a->ins[k];
@@ -642,8 +663,7 @@ static struct lw_piece offset_piece(struct lw *l, const struct lw_piece *from, c
                           gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand_of(l, i, plus)), j->t_u64)));
   return p;
 }
-/* Where the current instruction copies or offsets a slot whose piece is known, the piece of its result is known, too.
- */
+/* If the current instruction copies or offsets a slot that is known to hold a row, so does its result. */
 void lw_piece_step(struct lw *l) {
   const struct ja_ins *i = l->ins;
   uint32_t from, s[JA_MAX_TOUCH];
@@ -677,16 +697,16 @@ static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned strid
   gcc_jit_rvalue *first, *cells = lw_cells_address(l, slot);
   const bool called = cells_to_pass(l, slot);
   if (!converged || called) {
-    gcc_jit_rvalue *lanes[LW_CHUNKS], *apart, *at = cells ? cells : jx_keep(j, lw_at(l, l->x, MX_AT(exec, tmp)));
+    gcc_jit_rvalue *lanes[LW_CHUNKS], *scattered, *at = cells ? cells : jx_keep(j, lw_at(l, l->x, MX_AT(exec, tmp)));
     for (unsigned c = 0; c < l->nc; c++) lanes[c] = jx_rv(l->cm[c]);
     for (unsigned c = 0; c < l->nc && !cells; c++) {
       const jv v = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, c);
       for (unsigned h = 0; h < parts; h++) jx_set(j, lw_vector(l, at, j->bytes * (parts * c + h), wide), v.r[h]);
     }
-    first = (called ? lw_call_row_start : lw_row_start)(l, at, wide, stride, converged ? NULL : lanes, &apart);
-    return *known = (struct lw_piece){.ins = l->ins, .stride = stride, .apart = apart, .first = first};
+    first = (called ? lw_call_row_start : lw_row_start)(l, at, wide, stride, converged ? NULL : lanes, &scattered);
+    return *known = (struct lw_piece){.ins = l->ins, .stride = stride, .scattered = scattered, .first = first};
   }
-  gcc_jit_lvalue *apart = jx_local(j, jx_vector(j, wide));
+  gcc_jit_lvalue *scattered = jx_local(j, jx_vector(j, wide));
   jv v = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, 0);
   first = j->isa->first(j, wide, v.r[0]);
   gcc_jit_rvalue *everywhere = j->isa->first_everywhere(j, wide, v.r[0]);
@@ -694,21 +714,22 @@ static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned strid
     v = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, c);
     for (unsigned h = 0; h < parts; h++) {
       gcc_jit_rvalue *ramp = lw_ramp(l, j->w * c + j->w / 2 * h, stride, wide);
-      if (c || h) j->isa->collect(j, wide, apart, v.r[h], everywhere, ramp);
+      if (c || h) j->isa->collect(j, wide, scattered, v.r[h], everywhere, ramp);
       else
-        jx_set(j, apart,
+        jx_set(j, scattered,
                jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, jx_vector(j, wide), v.r[h],
                      jx_op(j, GCC_JIT_BINARY_OP_PLUS, jx_vector(j, wide), everywhere, ramp)));
     }
   }
   gcc_jit_lvalue *no = jx_local(j, j->t_bool);
-  jx_set(j, no, j->isa->any_bit(j, wide, jx_rv(apart)));
+  jx_set(j, no, j->isa->any_bit(j, wide, jx_rv(scattered)));
   if (!wide) first = gcc_jit_context_new_cast(j->c, NULL, first, j->t_u64);
-  return *known = (struct lw_piece){.ins = l->ins, .stride = stride, .apart = jx_rv(no), .first = jx_keep(j, first)};
+  return *known =
+             (struct lw_piece){.ins = l->ins, .stride = stride, .scattered = jx_rv(no), .first = jx_keep(j, first)};
 }
-/* Such an access by one function of the object, from the question whether the row is within bounds on; false: there is
- * none. */
-static bool call_row_access(struct lw *l, const struct access *ac, gcc_jit_rvalue *start, gcc_jit_rvalue *apart,
+/* Does the whole access by one call of a function of the object, bounds check included; false: it has none, and nothing
+ * was built. */
+static bool call_row_access(struct lw *l, const struct access *ac, gcc_jit_rvalue *start, gcc_jit_rvalue *scattered,
                             gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const unsigned k = ac->load ? 0 : ac->value, type = l->ins->o->opnd[k].type, cls = mx__types[type].slot_class;
@@ -719,7 +740,8 @@ static bool call_row_access(struct lw *l, const struct access *ac, gcc_jit_rvalu
   gcc_jit_rvalue *cells = lw_operand_cells(l, k, ac->load, &raw);
   if (!cells) return false;
   gcc_jit_rvalue *bounds = lw_at(l, jx_rv(l->bounds), (uint64_t)l->ins->bounds * sizeof(struct mx_bounds));
-  gcc_jit_rvalue *no = lw_call_row_access(l, cls == MX_R64, raw, bounds, start, apart, cells, ac->load ? NULL : lanes);
+  gcc_jit_rvalue *no =
+      lw_call_row_access(l, cls == MX_R64, raw, bounds, start, scattered, cells, ac->load ? NULL : lanes);
   gcc_jit_block *fast = ac->load ? lw_new_block(l, "fast") : ac->end;
   lw_split(l, lw_rare(l, no), ac->slow, fast);
   if (!ac->load) return true;
@@ -730,7 +752,7 @@ static bool call_row_access(struct lw *l, const struct access *ac, gcc_jit_rvalu
   lw_go(l, ac->end);
   return true;
 }
-/* Lanes one element apart, the whole warp in one piece. */
+/* A row: all lanes of the warp in one piece. */
 static void by_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const unsigned cls = mx__types[l->ins->o->opnd[ac->at].type].slot_class;
@@ -738,10 +760,10 @@ static void by_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *off,
   gcc_jit_rvalue *start = u64_op(l, GCC_JIT_BINARY_OP_PLUS, piece.first, off);
   if (cls == MX_R32) start = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, UINT32_MAX));
   start = jx_keep(j, start);
-  if (call_row_access(l, ac, start, piece.apart, lanes)) return;
+  if (call_row_access(l, ac, start, piece.scattered, lanes)) return;
   struct memory_bounds p;
   read_cache(l, &p, !ac->load);
-  gcc_jit_rvalue *bad = lw_either(l, limit(l, &p, ac->bytes), piece.apart);
+  gcc_jit_rvalue *bad = lw_either(l, limit(l, &p, ac->bytes), piece.scattered);
   gcc_jit_rvalue *reach = lw_u64(l, (uint64_t)(l->a->lanes - 1) * ac->bytes);
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_LT, p.limit, reach));
   bad = lw_either(l, bad,
@@ -758,13 +780,14 @@ static void by_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *off,
   fetch_ahead(l, ac, host, NULL, (uint64_t)l->a->lanes * ac->bytes, false);
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)j->w * c * ac->bytes);
-    if (ac->load) lw_load_chunk(l, 0, c, at, NULL, ac->type, false); /* where lanes do not run, too, there is memory */
+    /* where lanes are inactive the row is within bounds, too */
+    if (ac->load) lw_load_chunk(l, 0, c, at, NULL, ac->type, false);
     else lw_store_chunk(l, ac->value, c, at, lanes[c], ac->type, false);
   }
   lw_go(l, ac->end);
 }
 
-/* A parameter of the kernel, at an offset that is known and good. */
+/* A kernel parameter at an offset that is known to be within bounds. */
 static bool parameter(struct lw *l, unsigned at, uint64_t off, gcc_jit_rvalue *variable, unsigned bytes) {
   const struct mx_func *f = l->a->f;
   const unsigned field = mx_w_operand(l->ins->w, at);
@@ -773,8 +796,8 @@ static bool parameter(struct lw *l, unsigned at, uint64_t off, gcc_jit_rvalue *v
   return offset < f->param_bytes && bytes <= f->param_bytes - offset && !(offset & (bytes - 1));
 }
 
-/* One address for all lanes, in operand `at`: the host's, if it is within p and nothing is `bad`; else out to `slow`.
- */
+/* One address for all lanes, in operand `at`: returns the host's address if it is within p and `bad` does not hold;
+ * otherwise code goes on at `slow`. */
 static gcc_jit_rvalue *uniform_address(struct lw *l, unsigned at, jv off, unsigned bytes, const struct memory_bounds *p,
                                        gcc_jit_rvalue *bad, gcc_jit_block *slow) {
   struct jx *j = &l->j;
@@ -810,7 +833,8 @@ bool lw_memory(struct lw *l) {
     return false;
   const bool load = ac.kind == MX_ACCESS_LOAD;
   const unsigned at = load ? ac.elements : 0, value = load ? 0 : 2;
-  const bool full_width = bits >= 32 && mx__types[o->opnd[value].type].bits == bits; /* as they lie in registers */
+  /* the elements in memory have the registers' full width */
+  const bool full_width = bits >= 32 && mx__types[o->opnd[value].type].bits == bits;
   if (o->nopnds != ac.elements + 2u) return false;
   const unsigned bytes = bits / 8 * ac.elements;
   const bool guarded = mx_w_guard(*l->ins->w) != MX_GUARD_NONE;
@@ -843,8 +867,9 @@ bool lw_memory(struct lw *l) {
   const struct lw_base *base = lw_base(l);
   const bool gathers = j->isa->choose,
              by_body = ac.elements > 1 ? !(full_width && base && gathers)
-                       : !base         ? one_address /* of different values, the last one's stays */
-                                       : bits < 32 && base->indexed && !row_stride(base, bytes) && !(load && gathers);
+                       /* of several lanes' values for one address the highest lane's stays */
+                       : !base ? one_address
+                               : bits < 32 && base->indexed && !row_stride(base, bytes) && !(load && gathers);
   if (!uniform && by_body) {
     lw_interpret(l);
     return true;
@@ -862,14 +887,12 @@ bool lw_memory(struct lw *l) {
   gcc_jit_rvalue *lanes[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
   if (guarded && uniform)
-    lw_if_any(l, lw_any(l, lanes), load ? ac.elements : 0, end); /* otherwise masks say that there is nothing to do */
+    lw_if_any(l, lw_any(l, lanes), load ? ac.elements : 0, end); /* otherwise empty masks make each step do nothing */
   lw_checked_access(l, at, bytes, slow);
-  const bool in_piece = !uniform && !lw_base(l);
-  if (!in_piece) read_cache(l, &p, !load);
-  gcc_jit_rvalue *bad = in_piece || (lw_base(l) && lw_base(l)->indexed && !uniform) ? NULL : limit(l, &p, bytes);
+  if (uniform || lw_base(l)) read_cache(l, &p, !load);
   jv off = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);
   if (uniform) {
-    gcc_jit_rvalue *q = uniform_address(l, at, off, bytes, &p, bad, slow);
+    gcc_jit_rvalue *q = uniform_address(l, at, off, bytes, &p, limit(l, &p, bytes), slow);
     gcc_jit_type *t = cell_type(j, ac.type);
     jv v[4];
     for (unsigned e = 0; e < ac.elements; e++) {
@@ -883,7 +906,7 @@ bool lw_memory(struct lw *l) {
       for (unsigned c = 0; c < l->nc; c++) put_element(l, e, c, ac.type, v[e]);
     lw_go(l, end);
   } else if (lw_base(l) && lw_base(l)->indexed) by_index(l, &access, &p, variable ? variable : lw_u64(l, off_k), lanes);
-  else if (lw_base(l)) by_shape(l, &access, &p, bad, variable ? variable : lw_u64(l, off_k), lanes);
+  else if (lw_base(l)) by_shape(l, &access, &p, variable ? variable : lw_u64(l, off_k), lanes);
   else by_piece(l, &access, variable ? variable : lw_u64(l, off_k), lanes);
   j->b = slow;
   lw_interpret(l);

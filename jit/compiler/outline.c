@@ -1,18 +1,18 @@
 /* An instruction's results from its row's meaning, chunk by chunk: in line, or, where that takes many statements, by a
- * function of the object that is built once for all instructions of its kind. So a row whose meaning is long costs what
- * a call costs, at every place but the first. The function is one more expansion of the same meaning. */
+ * function of the object that is built once for all instructions of its kind. So a row with a long meaning costs only a
+ * call at every place but the first. The function is built from the same meaning. */
 #include "meaning.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Statements for a chunk from which on the instruction is called; a call with its operands costs about four. With
- * shorter vectors there are more chunks. */
+/* An instruction is called if a chunk of it takes at least so many statements; a call with its operands takes about
+ * four. With shorter vectors there are more chunks. */
 static unsigned long_one(const struct jx *j) { return 2 * j->w + 8; }
 
-/* Kinds of instructions: row, modifier, which operands are constants, fields of the instruction itself, whether all
- * lanes have the same operands, whether results are made canonical. */
+/* What distinguishes kinds of instructions: row, modifier, constant operands, fields of the instruction itself, whether
+ * operands are uniform, whether results are made canonical. */
 struct kind {
   uint16_t op, field[3];
   uint8_t modifier, constants;
@@ -23,14 +23,14 @@ static struct outlined {
   enum { NO_FORM, IN_LINE, CALLED } how;
   gcc_jit_function *f;
   gcc_jit_type *results;
-  gcc_jit_field *field[4]; /* of several vectors */
+  gcc_jit_field *field[4]; /* if it returns several vectors */
   bool multiplies;
-} * known; /* of the object that this process makes */
+} * known; /* of the one object that this process makes */
 static unsigned nknown, room, nbuilt;
 
 static unsigned vectors(unsigned type, bool same) { return jx_wide(type) && !same ? 2 : 1; }
 
-/* The meaning's results in the types of their registers. */
+/* Computes the meaning's results in the types of their registers. */
 static void expand(struct jx *j, const struct kind *k, const jv *in, jv *d, jv *q) {
   const struct mx_op_info *o = &mx__ops[k->op];
   *q = (jv){0};
@@ -39,7 +39,7 @@ static void expand(struct jx *j, const struct kind *k, const jv *in, jv *d, jv *
   const bool two = q->r[0];
   if (two) {
     *q = jv_cvt(j, o->opnd[1].type, q->t, *q);
-    for (unsigned h = 0; h < 2; h++) /* the first result's slot may be where this one is read from */
+    for (unsigned h = 0; h < 2; h++) /* the first result may overwrite the operand of the second */
       if (q->r[h]) q->r[h] = jx_keep(j, q->r[h]);
   }
   if (!k->canon) return;
@@ -47,11 +47,11 @@ static void expand(struct jx *j, const struct kind *k, const jv *in, jv *d, jv *
   if (two) *q = jv_canon(j, o->opnd[1].type, *q);
 }
 
-/* Calls of the function have the operands that are no fields of the instruction, in order, each as its vectors. */
+/* Whether operand k is passed in calls: all are, in order, each as its vectors, except fields of the instruction. */
 static bool passed(const struct mx_op_info *o, unsigned nout, unsigned k) { return o->opnd[nout + k].type < MX_T_raw; }
 enum { MOST = 16 };
 
-/* Builds the function; `constants` stay constants in it. Returned: how many statements it has. */
+/* Builds the function, with constants as constants if `constants`. Returns how many statements it has. */
 static unsigned build(struct jx *j, struct outlined *to, const jv *in, unsigned nin, bool constants) {
   const struct kind *k = &to->kind;
   const struct mx_op_info *o = &mx__ops[k->op];
@@ -130,8 +130,8 @@ static void call(struct jx *j, const struct outlined *to, const jv *in, unsigned
   }
 }
 
-/* How instructions of that kind are made. What is built to find that out and never called costs next to nothing: the
- * compiler drops it at once. */
+/* Decides how instructions of that kind are built, and builds the function for that. A function that is then not called
+ * costs next to nothing: the compiler drops it at once. */
 static struct outlined *look_up(struct jx *j, const struct kind *k, const jv *in, unsigned nin) {
   for (unsigned n = 0; n < nknown; n++)
     if (!memcmp(&known[n].kind, k, sizeof *k)) return &known[n];
@@ -144,7 +144,7 @@ static struct outlined *look_up(struct jx *j, const struct kind *k, const jv *in
   new->multiplies = j->multiplies;
   if (!j->bad && statements > long_one(j)) {
     new->how = CALLED;
-    if (k->constants) build(j, new, in, nin, false); /* for all constants at once */
+    if (k->constants) build(j, new, in, nin, false); /* one function for all constants */
   }
   if (j->bad) new->how = NO_FORM;
   j->bad = false;
@@ -153,7 +153,7 @@ static struct outlined *look_up(struct jx *j, const struct kind *k, const jv *in
 static struct kind kind_of(unsigned op, unsigned modifier, bool canon, const jv *in, unsigned nin) {
   const struct mx_op_info *o = &mx__ops[op];
   struct kind k;
-  memset(&k, 0, sizeof k); /* compared as bytes */
+  memset(&k, 0, sizeof k); /* it is compared byte by byte */
   k.op = (uint16_t)op, k.modifier = (uint8_t)modifier, k.canon = canon, k.same = true;
   for (unsigned i = 0, fields = 0; i < nin; i++) {
     if (!passed(o, o->nopnds - nin, i)) k.field[fields++] = (uint16_t)in[i].kv;

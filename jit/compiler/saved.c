@@ -12,12 +12,12 @@ static void transfer(const struct ja *a, const struct ja_ins *i, uint64_t *saved
   uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
   while (n) ja_del(saved, s[--n]);
 }
-/* Whether control gets from the end of the block to the next ones inside of the code that is built. */
+/* Whether control goes from the end of the block to other blocks within this code. */
 static bool goes_on(const struct ja *a, const struct ja_block *b) {
   const struct ja_ins *last = &a->ins[b->end - 1];
   return !(last->o->flags & MX_F_SYNC) || ja_goes_on(last);
 }
-/* Whether block h begins a loop in which there are barriers. */
+/* Whether block h is the header of a loop that contains barriers. */
 static bool has_barriers(const struct ja *a, uint32_t h) {
   if (!a->blocks[h].converged) return false;
   bool has_barrier = false;
@@ -30,7 +30,7 @@ static bool must_store_on(const struct lw *l, uint32_t from, uint32_t to) {
   return l->steadies[to] && !jg_dominates(l->a, to, from) && l->a->blocks[from].converged;
 }
 
-/* What is in its cell when block b ends; uni, raw: as of then. */
+/* Computes which slots' cells are current at the end of block b; uni, raw: the sets there. */
 static void at_end(const struct lw *l, uint32_t b, uint64_t *saved, uint64_t *uni, uint64_t *flt, uint64_t *raw) {
   const struct ja *a = l->a;
   const struct ja_block *bl = &a->blocks[b];
@@ -42,7 +42,7 @@ static void at_end(const struct lw *l, uint32_t b, uint64_t *saved, uint64_t *un
     ja_float_step(a, &a->ins[k], bl->preserved, flt, raw);
   }
 }
-/* Of these, what still is in the form of block `to`. */
+/* Of these, the slots that are in the form which block `to` expects. */
 static uint64_t fitting(const struct ja *a, uint32_t to, uint32_t w, const uint64_t *saved, const uint64_t *uni,
                         const uint64_t *raw) {
   const struct ja_block *t = &a->blocks[to];

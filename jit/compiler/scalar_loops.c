@@ -1,23 +1,23 @@
-/* Loops whose lanes run one by one. Where lanes leave a loop at different times, go different ways in it and gather
- * what they read, most of a warp waits while each step costs what it costs for all lanes: scalar code, one lane behind
- * the other, does only what is needed. Nobody can see the order in a loop that does nothing but compute and access
- * memory weakly, if its stores are made when all lanes are through, so it may be chosen: where the loop begins, at run
- * time.
+/* Loops whose lanes run one by one. Where lanes leave a loop at different times, diverge in it and gather what they
+ * read, most lanes are inactive, but a vector step costs the same as with all of them. Scalar code that runs one lane
+ * after another does only what is needed. A loop that does nothing but compute and make weak memory accesses has no
+ * visible order of lanes if its stores are delayed until all lanes are through, so code may choose either form when the
+ * loop begins.
  *
- * 1. A lane's turn ends where it leaves the loop, or where the slice would end. Then its slots go to its
- *    lane's part of the chunks in state->spill_area, and when all lanes have had their turns, everything is as if the
- * warp had run as many iterations as the longest turn: instructions and iterations are counted from that. Lanes that
- * are still in the loop go on in the vector form, to the slice's end.
- * 2. A bailout (at an access outside of its cached bounds) leaves no trace: the vector form runs all of it, from the
- *    start.
- * 3. From round to round, no address may be made of what was read: else each lane would wait for its loads, where the
- *    vector form has as many under way as there are lanes.
- * 4. In a round each block runs once for all lanes that come to it, as the machine's order has it. Which blocks some
- *    lane has come to is noted by round where that does not follow from how long the turns were.
- * 5. Stores are kept, and made in the machine's order when all lanes have had their turns (vm/exec/lane_loops.h). No
- *    load may read what they write: what the loop loads from and stores to must be different allocations.
- * 6. Costs are estimated, in quarters of a cycle: whether both forms are built. Which one runs is measured
- *    (vm/exec/lane_loops.h); behind a bailout, the next few times are the vector form's. */
+ * 1. A lane's turn ends where it leaves the loop, or where the slice would end. Then its slots go to the lane's part of
+ * the chunks in state->spill_area, and when all lanes have had their turns, everything is as if the warp had run as
+ * many iterations as the longest turn: instructions and iterations are counted from that. Lanes that are still in the
+ * loop go on in the vector form, to the slice's end.
+ * 2. A bailout (at an access outside of its cached bounds) has no effects: the vector form then runs the loop from the
+ * start.
+ * 3. No address may depend on what an earlier round loaded: otherwise a lane waits for the latency of each load,
+ * whereas the vector form overlaps the loads of all lanes.
+ * 4. In a round each block runs once for all lanes that come to it, as the machine's order has it. Where the lengths of
+ * the turns do not tell which blocks were run by some lane, that is recorded for each round.
+ * 5. Stores are recorded, and made in the machine's order when all lanes have had their turns (vm/exec/lane_loops.h).
+ * No load may read what they write: what the loop loads from and stores to must be different allocations.
+ * 6. Costs are estimated, in quarters of a cycle, to decide whether both forms are built at all. Which one runs is
+ * decided by measuring both (vm/exec/lane_loops.h); after a bailout the vector form runs the next few times. */
 #include "scalar_loops.h"
 
 #include "divergence.h"
@@ -32,29 +32,28 @@ enum { /* estimated costs */
        LANE_LOAD = 3,
        LANE_ANYWHERE = 6,
        LANE_STORE = 30,
-       LANE_GUESS = 20,    /* a branch that what was read decides: sometimes guessed wrongly */
-       LANE_ITERATION = 3, /* an address that is not made of a number costs more to check */
+       LANE_GUESS = 20,    /* a branch that depends on loaded data: sometimes mispredicted */
+       LANE_ITERATION = 3, /* an address that is not a sum with a 32-bit number costs more to check */
        ROUND = 80,
        WARP_OP = 3,
-       WARP_PART =
-           8, /* of a chunk: an operation, and one in a block that only some lanes come to, whose results are blended */
-       WARP_BLOCK = 120, /* of a chunk: masks of such a block */
+       WARP_PART = 8,    /* of a chunk: an operation; an operation in a conditional block, whose results are blended */
+       WARP_BLOCK = 120, /* of a chunk: computing the masks of a conditional block */
        GATHERED = 10,
        IN_ROWS = 1,
        UNKNOWN = 2,   /* of a round; of a chunk; of a lane's load */
-       BY_BODY = 1000 /* a load or store that a function of the interpreter does */
+       BY_BODY = 1000 /* a load or store that the interpreter's body does */
 };
 
 /* ---- which loops ------------------------------------------------------------------------------------------------*/
-/* Whether all lanes of a round come to block b. */
+/* Whether every lane's round comes to block b. */
 static bool comes_always(const struct ja *a, const struct lw_scalar_loop *p, uint32_t b) {
   for (uint32_t k = 0; k < p->nblocks; k++)
     for (uint32_t n = 0; n < a->blocks[p->block[k]].nsucc; n++)
       if (a->blocks[p->block[k]].succ[n] == p->head && !jg_dominates(a, b, p->block[k])) return false;
   return true;
 }
-/* The loop's blocks in the order of a round: the header, then the others as the machine's order has them. All who leave
- * go to one block, which comes later. */
+/* Lists the loop's blocks in the order of a round: the header, then the others in the machine's order. All exits of the
+ * loop must lead to one block that comes later. */
 static bool find_round(const struct ja *a, const struct ja_loop *loop, struct lw_scalar_loop *p) {
   uint32_t parts = 0;
   p->head = loop->head, p->behind = JA_NONE;
@@ -83,13 +82,13 @@ static bool find_round(const struct ja *a, const struct ja_loop *loop, struct lw
         continue;
       }
       inside++;
-      if (to != p->head && sl_number_of(p, to) <= k) return false; /* a loop in it */
+      if (to != p->head && sl_number_of(p, to) <= k) return false; /* an inner loop */
       p->chain &= to == p->block[(k + 1) % p->nblocks];
     }
     p->chain &= inside == 1;
     parts += bl->divergent;
   }
-  for (uint32_t k = 0; k < p->nblocks; k++) { /* lanes meet again in the loop, or behind it */
+  for (uint32_t k = 0; k < p->nblocks; k++) { /* lanes that diverge must meet again in the loop, or behind it */
     const uint32_t b = p->block[k], join = a->blocks[b].divergent ? ja_join_of(a, b) : p->head;
     if (join < a->nblocks && ja_has(loop->body, join)) continue;
     if (join != p->behind) return false;
@@ -100,7 +99,7 @@ static bool find_round(const struct ja *a, const struct ja_loop *loop, struct lw
          p->nblocks + p->nbacks <= MOST_BITS;
 }
 
-/* Whether a row's meaning has a form for one lane: it is built where nobody will compile it. */
+/* Whether a row's meaning has a form for one lane. It is built in a scratch context that is never compiled. */
 static bool has_form(gcc_jit_context *scratch, const struct jx_isa *isa, const struct ja_ins *i) {
   const struct mx_op_info *o = i->o;
   unsigned nout = 0;
@@ -125,7 +124,7 @@ static bool has_form(gcc_jit_context *scratch, const struct jx_isa *isa, const s
   free(j);
   return has;
 }
-/* Operands that code for one lane can have. */
+/* Whether code for one lane can access these operands. */
 static bool has_operands(const struct ja *a, const struct ja_ins *i) {
   for (unsigned k = 0; k < i->o->nopnds; k++) {
     const unsigned t = i->o->opnd[k].type, f = mx_w_operand(i->w, k);
@@ -134,8 +133,8 @@ static bool has_operands(const struct ja *a, const struct ja_ins *i) {
   }
   return true;
 }
-/* The slot through which an access reaches its allocation: what all lanes have in common of the sum that its address
- * is, or the address itself, where it moves. */
+/* The slot through which an access reaches its allocation: the uniform part of the sum that is its address, or the
+ * address itself if the loop advances it. */
 static uint32_t root_of(const struct lw *l, const struct ja_ins *i, unsigned at) {
   const struct ja *a = l->a;
   const unsigned f = mx_w_operand(i->w, at);
@@ -161,7 +160,7 @@ static bool add_access(const struct lw *l, struct lw_scalar_loop *p, uint32_t b,
   unsigned root = 0;
   for (; root < p->nroots; root++)
     if (slot != JA_NONE && p->roots[root].slot == slot) {
-      if (p->roots[root].store != store) return false; /* one allocation, most likely */
+      if (p->roots[root].store != store) return false; /* most likely they are the same allocation */
       if (!store || p->roots[root].bytes == bytes) break;
     }
   if (root == MOST_ROOTS) return false;
@@ -190,8 +189,8 @@ static bool has_instructions(struct lw *l, struct lw_scalar_loop *p) {
   return good && p->naccesses;
 }
 
-/* Whether, from round to round, no address is made of what is read. `through`: by access, whether its address is, of
- * what was read in its round or before. */
+/* Whether no address depends on what an earlier round loaded. Fills in `through`: by access, whether its address
+ * depends on any load, of its own round or an earlier one. */
 static bool finds_its_way(const struct ja *a, struct lw_scalar_loop *p, bool *through) {
   uint64_t *sets = lw_need(8 * 3 * (size_t)a->words), *carried = sets, *now = sets + a->words, *old = now + a->words;
   uint32_t s[JA_MAX_TOUCH];
@@ -209,7 +208,7 @@ static bool finds_its_way(const struct ja *a, struct lw_scalar_loop *p, bool *th
         if (i->op == MX_BRA) p->nguesses += from_now;
         if (i->o->cls == MX_MEM) {
           const struct access *ac = &p->access[access];
-          if (ac->store) { /* what it stores does not matter */
+          if (ac->store) { /* what it stores does not become part of an address */
             const unsigned f = mx_w_operand(i->w, ac->at);
             from_now = f < MX_LIT && ja_has(now, ja_slot(a, mx__types[i->o->opnd[ac->at].type].slot_class, f));
           } else good &= !from_old;
@@ -239,8 +238,8 @@ static unsigned gathered(const struct lw *l, const struct access *ld) {
   if (base->steady && (base->pre_scale != 1 || base->slot >= l->a->f->npred + l->a->f->n32)) return BY_BODY;
   return GATHERED * l->a->lanes * (ld->bytes > 4 ? 2u : 1u);
 }
-/* What an access costs the warp where nothing is found out at run time; *steady: then its slot's shape says whether it
- * is gathered. */
+/* What an access costs the warp if nothing is known at compile time. *steady: its slot will have a shape, which tells
+ * at run time whether it is a row or a gather. */
 static unsigned access_cost(const struct lw *l, const struct access *ld, bool through, bool *steady) {
   const struct ja *a = l->a;
   const uint32_t k = (uint32_t)(ld->ins - a->ins);
@@ -255,7 +254,7 @@ static unsigned access_cost(const struct lw *l, const struct access *ld, bool th
   if (through) return base->indexed ? gathered(l, ld) : BY_BODY;
   return UNKNOWN * lanes;
 }
-/* Whether it is cheaper with half of the lanes running, if all lanes that may have diverged have. */
+/* Whether the scalar form is cheaper with half of the lanes active, assuming that all lanes which may diverge do. */
 static bool is_worth_it(struct lw *l, struct lw_scalar_loop *p, const bool *through) {
   const struct ja *a = l->a;
   unsigned most = 0;
@@ -280,7 +279,8 @@ static bool is_worth_it(struct lw *l, struct lw_scalar_loop *p, const bool *thro
 }
 
 static void note_kinds(const struct ja *a, const struct ja_ins *i, uint64_t *floats, uint64_t *numbers) {
-  const unsigned first = i->o->cls == MX_MEM ? mx__row_access[i->op].elements : 0; /* what is read may be either */
+  /* results of a load may be integers or floats */
+  const unsigned first = i->o->cls == MX_MEM ? mx__row_access[i->op].elements : 0;
   for (unsigned k = first; k < i->o->nopnds && !(i->o->flags & MX_F_BRANCH); k++) {
     const unsigned t = i->o->opnd[k].type, f = mx_w_operand(i->w, k);
     if (t < MX_T_raw && f < MX_LIT) ja_add(jx_float(t) ? floats : numbers, ja_slot(a, mx__types[t].slot_class, f));
@@ -304,7 +304,7 @@ static void find_slots(const struct ja *a, struct lw_scalar_loop *p) {
     p->moved[w] = written[w] & h->live_in[w] & h->uni_in[w];
   }
 }
-/* Slots for which more would have to be done. */
+/* Whether the loop uses slots that this form does not support. */
 static bool has_odd_slots(const struct lw *l, const struct lw_scalar_loop *p) {
   const struct ja_block *end = &l->a->blocks[p->behind];
   for (uint32_t s = 0; s < l->a->nslots; s++)
@@ -317,7 +317,7 @@ static bool has_odd_slots(const struct lw *l, const struct lw_scalar_loop *p) {
 void lw_scalar_loops_find(struct lw *l) {
   const struct ja *a = l->a;
   for (uint32_t g = 0; g < a->nloops && !l->counters && !a->checked;
-       g++) { /* which lanes ran together could not be told */
+       g++) { /* it would not be known which lanes ran together */
     struct lw_scalar_loop *p = lw_need(sizeof *p);
     bool through[MOST_ACCESSES];
     if (l->head[a->loops[g].head] && find_round(a, &a->loops[g], p) && has_instructions(l, p) &&
@@ -326,7 +326,7 @@ void lw_scalar_loops_find(struct lw *l) {
       if (!has_odd_slots(l, p)) {
         l->scalar_loops[p->head] = p, p->start = lw_new_block(l, "lanes");
         p->since = jx_local(&l->j, l->j.t_u64), p->slice = jx_local(&l->j, l->j.t_u64);
-        l->j.b = l->prologue; /* code may be entered in the middle of the loop */
+        l->j.b = l->prologue; /* in the prologue, since code may be entered in the middle of the loop */
         jx_set(&l->j, p->since, lw_u64(l, 0));
       }
     }

@@ -1,5 +1,5 @@
-/* Code for loops whose lanes run one by one (scalar_loops.c): what lanes begin with, their turns, and what is left to
- * do behind them. */
+/* Code for loops whose lanes run one by one (scalar_loops.c): the values with which lanes begin, their turns, and what
+ * is done behind the last turn. */
 #include "scalar_loops.h"
 
 #include "divergence.h"
@@ -11,10 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMES_OFF = 15 /* the vector form's, after a bailout */ };
+enum { TIMES_OFF = 15 /* how many times the vector form runs after a bailout */ };
 
 /* ---- scalars ----------------------------------------------------------------------------------------------------*/
-/* Both views of the function, of whole chunks and of one lane, build in turns: `to` goes on where `from` stands. */
+/* Two views of the function are built in turns, one of whole chunks and one of a single lane: `to` takes over where
+ * `from` stands. */
 static struct lw *turn_to(struct lw *to, const struct lw *from) {
   to->j.b = from->j.b;
   to->j.serial = from->j.serial;
@@ -24,8 +25,8 @@ static struct lw *turn_to(struct lw *to, const struct lw *from) {
 static gcc_jit_rvalue *cast(struct lw *l, gcc_jit_rvalue *v, gcc_jit_type *t) {
   return gcc_jit_context_new_cast(l->j.c, NULL, v, t);
 }
-/* As good as never: the compiler takes a check in a round that is only rare for a way out of the loop, and keeps other
- * things in registers. */
+/* Marks a condition as practically impossible. A check that is only marked as rare makes gcc treat it as an exit of the
+ * loop, and it then keeps other values in registers. */
 static gcc_jit_rvalue *never(struct lw *l, gcc_jit_rvalue *cond) {
   gcc_jit_type *t = gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_LONG),
                *f = gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_DOUBLE);
@@ -41,8 +42,8 @@ static gcc_jit_type *slot_type(struct lw *l, uint32_t s) {
   const unsigned cls = lw_class(l->a, s);
   return cls == MX_PRED ? l->j.t_mask : jx_vector(&l->j, cls == MX_R64);
 }
-/* Where lanes find what they begin with and leave their results: the slot's own cell, unless the slot lives there. What
- * the vector form would begin with stays as it is. */
+/* The cell from which a lane's turn takes a slot and in which it leaves the result: the slot's own, or a second one if
+ * the slot itself lives in memory. The values for the vector form must stay as they are, in case of a bailout. */
 static gcc_jit_lvalue *turn_cell(struct lw *l, const struct lw_scalar_loop *p, uint32_t s, unsigned k) {
   return p->beside ? lw_cell_beside(l, s, k) : lw_cell(l, s, false, k);
 }
@@ -54,7 +55,7 @@ static gcc_jit_lvalue *spill_cell_of_lane(struct lw *l, const struct lw_scalar_l
   return lw_field(l, lw_add(l, address, U64(MULT, jx_rv(p->lane), lw_u64(l, wide ? 8 : 4))), 0,
                   wide ? j->t_u64 : j->t_u32);
 }
-/* All lanes' values of a slot, between its variables and that cell. */
+/* Moves all lanes' values of a slot between its variables and that cell. */
 static void move(struct lw *l, const struct lw_scalar_loop *p, bool in, uint32_t s) {
   for (unsigned k = 0; k < (lw_class(l->a, s) == MX_R64 ? 2 * l->nc : l->nc); k++) {
     gcc_jit_lvalue *v = lw_var(l, s, k), *m = turn_cell(l, p, s, k);
@@ -76,13 +77,9 @@ static void begin_time(struct lw *l, struct lw_scalar_loop *p) {
 }
 static void took(struct lw *l, struct lw_scalar_loop *p, unsigned form) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
-  gcc_jit_rvalue *args[5] = {cast(l, l->x, j->t_ptr), jx_int(j, j->t_u32, p->access[0].ins->bounds),
-                             jx_int(j, j->t_u32, form), jx_rv(p->since),
-                             U64(PLUS, U64(MINUS, jx_rv(p->slice), slice_now(l)), lw_u64(l, 1))};
-  gcc_jit_block_add_eval(j->b, NULL,
-                         gcc_jit_context_new_call_through_ptr(
-                             j->c, NULL, jx_rv(lw_field(l, help, MX_AT(jit_help, took), l->t_took)), 5, args));
+  gcc_jit_rvalue *args[] = {jx_int(j, j->t_u32, p->access[0].ins->bounds), jx_int(j, j->t_u32, form), jx_rv(p->since),
+                            U64(PLUS, U64(MINUS, jx_rv(p->slice), slice_now(l)), lw_u64(l, 1))};
+  gcc_jit_block_add_eval(j->b, NULL, LW_HELP(l, took, args));
   jx_set(j, p->since, lw_u64(l, 0));
 }
 void lw_scalar_loops_left(struct lw *l, uint32_t to) {
@@ -104,7 +101,70 @@ static gcc_jit_lvalue *off_count(struct lw *l, const struct lw_scalar_loop *p) {
 }
 
 /* ---- loads and stores --------------------------------------------------------------------------------------------*/
-/* One check for all loads through a number: the least room is that of the first one. */
+/* Whether the address is a sum of a 32-bit number and of addends that are the same in all rounds. */
+static bool is_by_number(const struct lw *l, const struct lw_scalar_loop *p, const struct access *ac) {
+  const struct ja *a = l->a;
+  const struct lw_base *base = &l->based[ac->ins - a->ins];
+  const uint64_t scale = base->post_scale;
+  if ((!base->steady && !base->indexed) || base->pre_scale != 1 || base->slot >= a->f->npred + a->f->n32 ||
+      (scale != 1 && scale != 2 && scale != 4 && scale != 8))
+    return false;
+  for (unsigned k = 0; k < base->n; k++) { /* addends: of 64 bits */
+    if (base->add[k].ins == JA_NONE) continue;
+    const unsigned f = mx_w_operand(a->ins[base->add[k].ins].w, base->add[k].operand);
+    if (!base->sign_extends || !base->add[k].wide) return false;
+    if (f < MX_LIT && (ja_has(p->out, ja_slot(a, MX_R64, f)) || !ja_has(p->in, ja_slot(a, MX_R64, f)) ||
+                       !ja_has(a->blocks[p->head].uni_in, ja_slot(a, MX_R64, f))))
+      return false;
+  }
+  return true;
+}
+/* Whether two accesses by number have one address for each number. */
+static bool counts_alike(const struct lw *l, const struct access *x, const struct access *y) {
+  const struct ja *a = l->a;
+  const struct lw_base *p = &l->based[x->ins - a->ins], *q = &l->based[y->ins - a->ins];
+  bool alike = x->root == y->root && x->bytes == y->bytes && p->post_scale == q->post_scale && p->n == q->n &&
+               mx_w_operand(x->ins->w, x->at + 1) == mx_w_operand(y->ins->w, y->at + 1);
+  for (unsigned k = 0; k < p->n && alike; k++) {
+    alike = (p->add[k].ins == JA_NONE) == (q->add[k].ins == JA_NONE);
+    if (!alike || p->add[k].ins == JA_NONE) continue;
+    const struct ja_ins *i = &a->ins[p->add[k].ins], *n = &a->ins[q->add[k].ins];
+    alike = mx_w_operand(i->w, p->add[k].operand) == mx_w_operand(n->w, q->add[k].operand) &&
+            p->add[k].factor == q->add[k].factor;
+  }
+  return alike;
+}
+/* Whether the address is a 64-bit register plus a constant, which *off gets. */
+static bool goes_through(const struct lw *l, const struct access *ac, int64_t *off) {
+  const struct mx_lit *lit = &l->a->f->lits[mx_w_operand(ac->ins->w, ac->at + 1) - MX_LIT];
+  *off = (int64_t)lit->value;
+  return !ac->by_number && mx_w_operand(ac->ins->w, ac->at) < MX_LIT && lit->kind == MX_LIT_VALUE &&
+         mx__types[ac->ins->o->opnd[ac->at].type].slot_class == MX_R64 && llabs(*off) < 1 << 20;
+}
+/* Finds accesses that share their bounds, or one check, with an earlier one. */
+static void share_checks(struct lw *l, struct lw_scalar_loop *p) {
+  const struct ja *a = l->a;
+  for (struct access *ac = p->access; ac < p->access + p->naccesses; ac++) {
+    int64_t off, first_off;
+    ac->by_number = is_by_number(l, p, ac);
+    ac->through = goes_through(l, ac, &off);
+    ac->least = ac->through ? off : 0, ac->end = ac->least + ac->bytes;
+    for (struct access *first = p->access; first < ac && ac->by_number && !ac->same; first++)
+      if (first->by_number && !first->same && counts_alike(l, first, ac)) ac->same = first;
+    for (struct access *first = p->access; first < ac && ac->through && !ac->checked; first++) {
+      const unsigned f = mx_w_operand(ac->ins->w, ac->at);
+      if (!first->through || first->checked || first->root != ac->root || first->block != ac->block ||
+          mx_w_operand(first->ins->w, first->at) != f || mx_w_guard(*first->ins->w) != MX_GUARD_NONE ||
+          lw_written_between(a, first->ins, ac->ins, ja_slot(a, MX_R64, f)))
+        continue;
+      goes_through(l, first, &first_off);
+      ac->checked = first, ac->even = ac->bytes <= first->bytes && !((off - first_off) & (ac->bytes - 1));
+      if (off < first->least) first->least = off;
+      if (ac->end > first->end) first->end = ac->end;
+    }
+  }
+}
+/* One check for all loads through a number: each gets what is left of the first one's bounds. */
 static void share_room(struct lw *l, struct lw_scalar_loop *p, struct access *ac) {
   struct jx *j = &l->j;
   const uint32_t slot = l->based[ac->ins - l->a->ins].slot;
@@ -118,37 +178,61 @@ static void share_room(struct lw *l, struct lw_scalar_loop *p, struct access *ac
       ac->checked = first;
     }
 }
-/* What is known of an access before the loop. Where that is too little there is room for nothing, so that a lane that
- * comes to it bails out; returned: a condition for that of one that lanes come to in any case, else NULL. */
+static gcc_jit_rvalue *but(struct lw *l, gcc_jit_rvalue *mask) {
+  struct jx *j = &l->j;
+  return U64(BITWISE_XOR, mask, lw_u64(l, UINT64_MAX));
+}
+/* The bounds of a root's allocation: those cached by an access to which each turn comes, if there is one, else by the
+ * first access that has any. A lane that accesses another allocation bails out. */
+static void prepare_root(struct lw *l, struct lw_scalar_loop *p, unsigned root) {
+  struct jx *j = &l->j;
+  const struct access *first = NULL;
+  for (unsigned k = p->naccesses; k--;)
+    if (p->access[k].root == root && (!first || p->access[k].always || !first->always)) first = &p->access[k];
+  gcc_jit_rvalue **const lo = &p->roots[root].lo, **const span = &p->roots[root].span,
+                         **const host = &p->roots[root].host;
+  l->ins = first->ins;
+  if (mx_w_mod(*first->ins->w) >> 2 == MX_SHARED) { /* often checked without being cached: see shared_runs.c */
+    gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, MX_AT(exec, launch), j->t_pu8));
+    *span = jx_keep(j, cast(l, jx_rv(lw_field(l, launch, MX_AT(launch, shared_bytes), j->t_u32)), j->t_u64));
+    *lo = lw_u64(l, 0);
+    *host = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_u64)));
+    return;
+  }
+  lw_bounds(l, 0, first->store, lo, span, host);
+  for (const struct access *ac = first + 1; !first->always && ac < p->access + p->naccesses; ac++) {
+    if (ac->root != root) continue;
+    gcc_jit_rvalue *other[3], **const all[3] = {lo, span, host};
+    l->ins = ac->ins;
+    lw_bounds(l, 0, ac->store, &other[0], &other[1], &other[2]);
+    gcc_jit_rvalue *none = IS(EQ, *span, lw_u64(l, 0));
+    none = jx_keep(j, U64(MINUS, lw_u64(l, 0), cast(l, none, j->t_u64)));
+    for (unsigned k = 0; k < 3; k++)
+      *all[k] = jx_keep(j, U64(BITWISE_OR, U64(BITWISE_AND, none, other[k]), U64(BITWISE_AND, but(l, none), *all[k])));
+  }
+}
+/* Reads an access's bounds before the loop. If nothing is cached, they become empty, so that a lane that comes to the
+ * access bails out. Returned: the condition that they are, for an access to which each turn comes; else NULL. */
 static gcc_jit_rvalue *prepare_access(struct lw *l, struct lw_scalar_loop *p, struct access *ac) {
   struct jx *j = &l->j;
   const struct ja *a = l->a;
   const struct lw_base *base = &l->based[ac->ins - a->ins];
-  gcc_jit_rvalue *bad, *limit;
-  l->ins = ac->ins;
-  if (mx_w_mod(*ac->ins->w) >> 2 == MX_SHARED) { /* often checked without being cached: see shared_runs.c */
-    gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, MX_AT(exec, launch), j->t_pu8));
-    gcc_jit_rvalue *size =
-        jx_keep(j, cast(l, jx_rv(lw_field(l, launch, MX_AT(launch, shared_bytes), j->t_u32)), j->t_u64));
-    bad = jx_keep(j, IS(LT, size, lw_u64(l, ac->bytes)));
-    ac->lo = lw_u64(l, 0);
-    limit = jx_keep(j, U64(MINUS, size, lw_u64(l, ac->bytes)));
-    ac->host = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_u64)));
-  } else bad = lw_bounds(l, ac->bytes, ac->store, &ac->lo, &limit, &ac->host);
-  ac->start = U64(PLUS, ac->host, ac->lo);
-  ac->span = U64(PLUS, limit, lw_u64(l, ac->bytes));
-  const uint64_t scale = base->post_scale;
-  ac->by_number = (base->steady || base->indexed) && base->pre_scale == 1 && base->slot < a->f->npred + a->f->n32 &&
-                  (scale == 1 || scale == 2 || scale == 4 || scale == 8);
-  for (unsigned k = 0; k < base->n && ac->by_number; k++) { /* addends: of 64 bits, and the same in all iterations */
-    if (base->add[k].ins == JA_NONE) continue;
-    const struct ja_ins *i = &a->ins[base->add[k].ins];
-    const unsigned f = mx_w_operand(i->w, base->add[k].operand);
-    ac->by_number = base->sign_extends && base->add[k].wide &&
-                    (f >= MX_LIT || (!ja_has(p->out, ja_slot(a, MX_R64, f)) && ja_has(p->in, ja_slot(a, MX_R64, f)) &&
-                                     ja_has(a->blocks[p->head].uni_in, ja_slot(a, MX_R64, f))));
+  if (ac->same) {
+    ac->host = ac->same->host, ac->room = ac->same->room;
+    share_room(l, p, ac);
+    return NULL;
   }
+  if (ac->checked) { /* through one address */
+    ac->host = p->roots[ac->root].host;
+    return NULL;
+  }
+  const uint64_t bytes = ac->by_number ? ac->bytes : (uint64_t)(ac->end - ac->least);
+  gcc_jit_rvalue *bad = jx_keep(j, IS(LT, p->roots[ac->root].span, lw_u64(l, bytes))),
+                 *limit = jx_keep(j, U64(MINUS, p->roots[ac->root].span, lw_u64(l, bytes)));
+  l->ins = ac->ins;
+  ac->lo = p->roots[ac->root].lo, ac->host = p->roots[ac->root].host;
   if (ac->by_number) {
+    const uint64_t scale = base->post_scale;
     gcc_jit_rvalue *variable, *off = lw_u64(l, lw_offset(l, ac->at + 1, &variable));
     if (variable) off = variable;
     for (unsigned k = 0; k < base->n; k++) {
@@ -163,12 +247,13 @@ static gcc_jit_rvalue *prepare_access(struct lw *l, struct lw_scalar_loop *p, st
     bad = lw_either(l, bad, IS(NE, U64(BITWISE_AND, off, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
     gcc_jit_rvalue *most =
         jx_keep(j, U64(RSHIFT, U64(MINUS, limit, of_none), lw_u64(l, (uint64_t)__builtin_ctzll(scale))));
-    bad = lw_either(l, bad, IS(GT, most, lw_u64(l, INT32_MAX))); /* up to there, signs do not matter */
+    /* numbers up to there are the same signed and unsigned */
+    bad = lw_either(l, bad, IS(GT, most, lw_u64(l, INT32_MAX)));
     ac->host = jx_keep(j, U64(PLUS, ac->host, off));
     limit = most;
-  }
+  } else if (ac->least) ac->lo = jx_keep(j, U64(MINUS, ac->lo, lw_u64(l, (uint64_t)ac->least)));
   bad = jx_keep(j, bad);
-  gcc_jit_rvalue *all = U64(MINUS, cast(l, bad, j->t_u64), lw_u64(l, 1)); /* all ones, or none */
+  gcc_jit_rvalue *all = U64(MINUS, cast(l, bad, j->t_u64), lw_u64(l, 1)); /* all ones, or zero */
   ac->room = jx_keep(j, U64(BITWISE_AND, U64(PLUS, limit, lw_u64(l, 1)), all));
   if (ac->by_number) {
     ac->room = jx_keep(j, cast(l, ac->room, j->t_u32));
@@ -176,46 +261,23 @@ static gcc_jit_rvalue *prepare_access(struct lw *l, struct lw_scalar_loop *p, st
   }
   return ac->always ? bad : NULL;
 }
-static gcc_jit_rvalue *but(struct lw *l, gcc_jit_rvalue *mask) {
-  struct jx *j = &l->j;
-  return U64(BITWISE_XOR, mask, lw_u64(l, UINT64_MAX));
-}
-/* Whether two of the ranges that the accesses through roots may touch, and one of them is stored to, lie in each other.
- * Accesses through one root must be of one allocation; of one that has not been made yet nothing is known, nor needs to
- * be. */
+/* The condition that two ranges which accesses may touch overlap, one of them being stored to; NULL: none can. A root
+ * through which no access has been made has no range yet, and needs none. */
 static gcc_jit_rvalue *lie_together(struct lw *l, const struct lw_scalar_loop *p) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *bad = NULL;
-  gcc_jit_lvalue *start[MOST_ROOTS], *span[MOST_ROOTS];
-  for (unsigned g = 0; g < p->nroots; g++) {
-    start[g] = jx_local(j, j->t_u64), span[g] = jx_local(j, j->t_u64);
-    jx_set(j, start[g], lw_u64(l, 0)), jx_set(j, span[g], lw_u64(l, 0));
-  }
-  for (unsigned k = 0; k < p->naccesses; k++) {
-    const struct access *ac = &p->access[k];
-    const unsigned g = ac->root;
-    gcc_jit_rvalue *none = IS(EQ, ac->room, jx_int(j, gcc_jit_rvalue_get_type(ac->room), 0));
-    none = jx_keep(j, U64(MINUS, lw_u64(l, 0), cast(l, none, j->t_u64)));
-    gcc_jit_rvalue *here =
-        jx_keep(j, U64(BITWISE_OR, U64(BITWISE_AND, none, jx_rv(start[g])), U64(BITWISE_AND, but(l, none), ac->start)));
-    bad = lw_either(l, bad,
-                    jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_bool, IS(NE, jx_rv(span[g]), lw_u64(l, 0)),
-                          IS(NE, here, jx_rv(start[g]))));
-    bad = jx_keep(j, bad);
-    jx_set(j, start[g], here);
-    jx_set(j, span[g], U64(BITWISE_OR, jx_rv(span[g]), U64(BITWISE_AND, but(l, none), ac->span)));
-  }
+  gcc_jit_rvalue *bad = NULL, *start[MOST_ROOTS];
+  for (unsigned g = 0; g < p->nroots; g++) start[g] = jx_keep(j, U64(PLUS, p->roots[g].host, p->roots[g].lo));
   for (unsigned g = 0; g < p->nroots; g++)
     for (unsigned n = 0; n < g; n++) {
       if (!p->roots[g].store && !p->roots[n].store) continue;
       if (p->roots[g].store && p->roots[n].store && p->roots[g].bytes == p->roots[n].bytes) continue;
-      bad = lw_either(l, bad, IS(LT, U64(MINUS, jx_rv(start[g]), jx_rv(start[n])), jx_rv(span[n])));
-      bad = lw_either(l, bad, IS(LT, U64(MINUS, jx_rv(start[n]), jx_rv(start[g])), jx_rv(span[g])));
+      bad = lw_either(l, bad, IS(LT, U64(MINUS, start[g], start[n]), p->roots[n].span));
+      bad = lw_either(l, bad, IS(LT, U64(MINUS, start[n], start[g]), p->roots[g].span));
     }
   return bad;
 }
 
-/* The address of the current lane's elements, which are within bounds; otherwise all of it is bailout. */
+/* The address of the current lane's elements, if they are within bounds; otherwise the turn bails out. */
 static gcc_jit_rvalue *element_address(struct lw *l, const struct lw_scalar_loop *p, const struct access *ld) {
   struct jx *j = &l->j;
   const struct lw_base *base = &l->based[ld->ins - l->a->ins];
@@ -233,8 +295,10 @@ static gcc_jit_rvalue *element_address(struct lw *l, const struct lw_scalar_loop
     const uint64_t off = lw_offset(l, ld->at + 1, &variable);
     at = jx_keep(
         j, lw_address(l, ld->at, 0, variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off)).r[0]);
-    outside = IS(GE, U64(MINUS, at, ld->lo), ld->room);
-    if (ld->bytes > 1) odd = IS(NE, U64(BITWISE_AND, at, lw_u64(l, ld->bytes - 1)), lw_u64(l, 0));
+    if (!ld->checked)
+      outside =
+          IS(GE, U64(MINUS, ld->through ? lw_address(l, ld->at, 0, jv_k(j, MX_T_u64, 0)).r[0] : at, ld->lo), ld->room);
+    if (ld->bytes > 1 && !ld->even) odd = IS(NE, U64(BITWISE_AND, at, lw_u64(l, ld->bytes - 1)), lw_u64(l, 0));
   }
   gcc_jit_rvalue *const wrong[] = {outside, odd};
   for (int k = 0; k < 2; k++) {
@@ -263,7 +327,7 @@ static void build_load(struct lw *l, const struct lw_scalar_loop *p, const struc
     return;
   }
   jv v[4];
-  /* all of them before the first result, which may go to the address's slot */
+  /* all elements are loaded before the first result is written, which may overwrite the address's slot */
   for (unsigned e = 0; e < ac.elements; e++) {
     gcc_jit_rvalue *r =
         jx_keep(j, cast(l, jx_rv(lw_field(l, address, (uint64_t)e * (bits / 8), cell)), jx_vector(j, bits == 64)));
@@ -275,7 +339,7 @@ static void build_load(struct lw *l, const struct lw_scalar_loop *p, const struc
   j->b = behind;
 }
 
-/* The store is kept: where, when in the machine's order, how much, and what. */
+/* Records the store: its address, its place in the machine's order, its size, and the value. */
 static void build_store(struct lw *l, const struct lw_scalar_loop *p, const struct access *ac) {
   struct jx *j = &l->j;
   const struct mx_row_access row = mx__row_access[ac->ins->op];
@@ -305,14 +369,14 @@ static void build_store(struct lw *l, const struct lw_scalar_loop *p, const stru
 }
 
 /* ---- a lane's turn ----------------------------------------------------------------------------------------------*/
-/* NaNs become canonical in slots of `set`, or, NULL, those that live there, where block `to` takes them so. */
+/* Makes NaNs canonical in slots of `set` (NULL: all live slots) that block `to` expects to be canonical. */
 static void clean(struct lw *l, const uint64_t *set, uint32_t to) {
   const struct ja_block *t = &l->a->blocks[to];
   for (uint32_t s = 0; s < l->a->nslots; s++)
     if (ja_has(set ? set : t->live_in, s) && ja_has(l->raw, s) && !ja_has(t->raw_in, s))
       lw_set_one(l, s, lw_clean(l, s, lw_get(l, s, MX_T_u32, 0)).r[0]);
 }
-/* Of a round, which is not the lane's only one to come here: what has been seen of it. */
+/* Notes which blocks the round came to, if the lane's turn has more than one round. */
 static void note_round(struct lw *l, const struct lw_scalar_loop *p) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *round = jx_keep(j, U64(MINUS, jx_rv(p->iterations), jx_rv(p->left)));
@@ -348,7 +412,7 @@ static void begin_turn(struct lw *l, struct lw_scalar_loop *p) {
   jx_set(j, p->left, jx_rv(p->iterations));
   lw_go(l, p->body);
 }
-/* The turn ends, after block number n of the round, or because no round is left (n < 0). */
+/* Ends the turn: after block number n of the round, or, with n < 0, because the slice is used up. */
 static void end_turn(struct lw *l, struct lw_scalar_loop *p, int n) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *rounds = U64(MINUS, jx_rv(p->iterations), jx_rv(p->left));
@@ -388,7 +452,7 @@ static void put_back(struct lw *l, struct lw_scalar_loop *p, gcc_jit_block *next
   jx_set(j, p->todo, lw_but_lowest(l, jx_rv(p->todo)));
   lw_split(l, IS(NE, jx_rv(p->todo), lw_u64(l, 0)), next, behind);
 }
-/* From block number n of the round to block `to`. */
+/* The edge from block number n of the round to block `to`. */
 static void go_to(struct lw *l, struct lw_scalar_loop *p, unsigned n, uint32_t to) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
@@ -413,7 +477,7 @@ static void go_to(struct lw *l, struct lw_scalar_loop *p, unsigned n, uint32_t t
   j->b = over;
   end_turn(l, p, -1);
 }
-/* One block of a round, number n. */
+/* Builds block number n of a round. */
 static void build_block(struct lw *l, struct lw_scalar_loop *p, unsigned n, const struct access **access) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
@@ -432,7 +496,7 @@ static void build_block(struct lw *l, struct lw_scalar_loop *p, unsigned n, cons
     if (l->ins->o->cls == MX_MEM) {
       const struct access *ac = (*access)++;
       (ac->store ? build_store : build_load)(l, p, ac);
-    } else if (!lw_compute(l)) abort(); /* has_form() said that it could be */
+    } else if (!lw_compute(l)) abort(); /* has_form() has made sure that it can be built */
     memcpy(l->raw, l->raw_after, 8 * a->words);
   }
   if (b->nsucc == 1) {
@@ -453,37 +517,30 @@ static void build_iteration(struct lw *l, struct lw_scalar_loop *p) {
 }
 
 /* ---- stores, before the loop and behind it ---------------------------------------------------------------------*/
-/* A place for them; returned: whether there is none. */
+/* Allocates memory in which stores are recorded. Returned: the condition that there is none. */
 static gcc_jit_rvalue *keep_stores(struct lw *l, struct lw_scalar_loop *p) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
-  gcc_jit_rvalue *x = cast(l, l->x, j->t_ptr);
-  gcc_jit_rvalue *keep = jx_rv(lw_field(l, help, MX_AT(jit_help, keep), l->t_keep));
   p->kept = jx_local(j, j->t_u64);
-  jx_set(
-      j, p->kept,
-      gcc_jit_context_new_bitcast(j->c, NULL, gcc_jit_context_new_call_through_ptr(j->c, NULL, keep, 1, &x), j->t_u64));
+  gcc_jit_rvalue *kept = lw_call_help(l, MX_AT(jit_help, keep), l->t_keep, 0, NULL);
+  jx_set(j, p->kept, gcc_jit_context_new_bitcast(j->c, NULL, kept, j->t_u64));
   p->kept_end = jx_keep(j, U64(PLUS, jx_rv(p->kept), lw_u64(l, MX_KEPT_STORES * sizeof(struct mx_kept_store))));
   return IS(EQ, jx_rv(p->kept), lw_u64(l, 0));
 }
 static void make_stores(struct lw *l, const struct lw_scalar_loop *p) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
-  gcc_jit_rvalue *args[2] = {cast(l, l->x, j->t_ptr),
-                             gcc_jit_context_new_bitcast(j->c, NULL, jx_rv(p->kept), j->t_ptr)};
-  gcc_jit_rvalue *make = jx_rv(lw_field(l, help, MX_AT(jit_help, make_kept), l->t_make_kept));
-  gcc_jit_block_add_eval(j->b, NULL, gcc_jit_context_new_call_through_ptr(j->c, NULL, make, 2, args));
+  gcc_jit_rvalue *args[] = {gcc_jit_context_new_bitcast(j->c, NULL, jx_rv(p->kept), j->t_ptr)};
+  gcc_jit_block_add_eval(j->b, NULL, LW_HELP(l, make_kept, args));
 }
 
 /* ---- before the loop, and behind it -----------------------------------------------------------------------------*/
-/* What lanes begin with goes to where each finds its own. */
+/* Stores the values with which lanes begin where each lane's turn finds its own. */
 static void bring_slots(struct lw *l, struct lw_scalar_loop *p) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(p->in, s) && !ja_has(p->out, s)) continue;
     const bool here = ja_has(p->in, s), one = here && ja_has(a->blocks[p->head].uni_in, s);
-    if (one) continue; /* bring_uniform() */
+    if (one) continue; /* bring_uniform() does these */
     if (lw_class(a, s) != MX_PRED) {
       if (here && (p->beside || !ja_has(l->saved, s))) move(l, p, false, s);
       continue;
@@ -509,7 +566,7 @@ static void bring_uniform(struct lw *l, struct lw_scalar_loop *p) {
     else lw_set_one(one, s, v);
   }
 }
-/* All lanes have had their turn. */
+/* Loads the slots' values when all lanes have had their turns. */
 static void take_back(struct lw *l, struct lw_scalar_loop *p) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
@@ -524,7 +581,7 @@ static void add_to(struct lw *l, gcc_jit_lvalue *sum, gcc_jit_rvalue *times, uin
   struct jx *j = &l->j;
   if (n) jx_set(j, sum, U64(PLUS, jx_rv(sum), n == 1 ? times : U64(MULT, times, lw_u64(l, n))));
 }
-/* The same by what was seen in each round. */
+/* Counts steps and iterations by the blocks that were noted for each round. */
 static void count_rounds(struct lw *l, const struct lw_scalar_loop *p) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
@@ -557,7 +614,7 @@ static void count(struct lw *l, const struct lw_scalar_loop *p) {
     return;
   }
   gcc_jit_rvalue *back = NULL;
-  for (unsigned n = 0; n < p->nblocks; n++) { /* so often block n was run */
+  for (unsigned n = 0; n < p->nblocks; n++) { /* adds how often block n was run */
     gcc_jit_rvalue *times =
         U64(DIVIDE, U64(PLUS, jx_rv(p->longest), lw_u64(l, p->nblocks - 1 - n)), lw_u64(l, p->nblocks));
     if (n == p->back + 1) back = times = jx_keep(j, times);
@@ -565,14 +622,14 @@ static void count(struct lw *l, const struct lw_scalar_loop *p) {
     if (a->clocks)
       jx_set(j, l->ticks, U64(PLUS, jx_rv(l->ticks), U64(MULT, times, lw_u64(l, a->blocks[p->block[n]].ticks))));
   }
-  if (!back) { /* the way to the header: where no lane has stayed, not behind the last round */
+  if (!back) { /* the edge to the header: if no lane has stayed in the loop, the last round has none */
     gcc_jit_rvalue *none = cast(l, IS(EQ, jx_rv(p->rest), lw_u64(l, 0)), j->t_u64);
     back = U64(DIVIDE, U64(MINUS, jx_rv(p->longest), none), lw_u64(l, p->nblocks));
   }
   gcc_jit_lvalue *slice = lw_field(l, l->x, MX_AT(exec, slice), j->t_int);
   jx_set(j, slice, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), cast(l, back, j->t_int)));
 }
-/* Some lanes have left, those of `rest` have not, and go on: as behind a divergent branch. */
+/* Some lanes have left the loop, those of `rest` have not and go on, as behind a divergent branch. */
 static void part_from(struct lw *l, struct lw_scalar_loop *p) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *left[LW_CHUNKS];
@@ -679,15 +736,18 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
                   IS(LE, jx_rv(lw_field(l, l->x, MX_AT(exec, resched_rank), j->t_u32)), jx_int(j, j->t_u32, rank)));
   turn_to(one, l);
   bring_uniform(l, p);
+  share_checks(one, p);
+  for (unsigned k = 0; k < p->nroots; k++) prepare_root(one, p, k);
   for (unsigned k = 0; k < p->naccesses; k++) {
     gcc_jit_rvalue *unknown = prepare_access(one, p, &p->access[k]);
     if (unknown) bad = lw_either(one, bad, unknown);
   }
   if (p->nstores) {
-    bad = lw_either(one, bad, lie_together(one, p));
-    gcc_jit_block *apart = lw_new_block(one, "apart");
-    lw_split(one, lw_rare(one, bad), unmeasured, apart);
-    one->j.b = apart;
+    gcc_jit_rvalue *overlap = lie_together(one, p);
+    if (overlap) bad = lw_either(one, bad, overlap);
+    gcc_jit_block *distinct = lw_new_block(one, "distinct");
+    lw_split(one, lw_rare(one, bad), unmeasured, distinct);
+    one->j.b = distinct;
     bad = keep_stores(one, p);
   }
   lw_split(one, lw_rare(one, bad), unmeasured, good);
@@ -715,7 +775,8 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   lw_go(one, p->vector);
   turn_to(l, one);
   j->b = behind;
-  if (p->inner_exits) { /* who is expected behind the loop, by which branches lanes have parted, is not known */
+  /* which lanes diverged at which branches is not known, and so is not who is expected behind the loop */
+  if (p->inner_exits) {
     gcc_jit_block *left = lw_new_block(l, "left");
     lw_split(l, lw_rare(l, IS(NE, jx_rv(p->rest), lw_u64(l, 0))), p->bailout, left);
     j->b = left;

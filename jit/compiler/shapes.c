@@ -21,7 +21,7 @@ bool lw_last_write(const struct ja *a, uint32_t *k, uint32_t slot) {
 bool lw_written_between(const struct ja *a, const struct ja_ins *from, const struct ja_ins *to, uint32_t slot) {
   return ja_last_write(a, (uint32_t)(from - a->ins), (uint32_t)(to - a->ins), slot);
 }
-/* Whether block b may run just after block p. */
+/* Whether block b may be the next one to run after block p. */
 static bool precedes(const struct ja *a, uint32_t p, uint32_t b) {
   for (uint32_t k = 0; k < a->blocks[p].nthen; k++)
     if (a->blocks[p].then[k] == b) return true;
@@ -50,18 +50,19 @@ unsigned lw_uniform_addend(const struct ja *a, uint32_t k, uint32_t slot) {
   }
   return 0;
 }
-/* The same of s = s + one value. */
+/* The same for an instruction that adds a uniform value to a slot in place. */
 static unsigned step_operand(const struct ja *a, uint32_t k) {
   return is_sum(&a->ins[k]) ? lw_uniform_addend(a, k, slot_of(a, &a->ins[k], 0)) : 0;
 }
-/* Blocks that write the slot anew. */
+/* Whether block b writes the slot other than by such steps. */
 static bool writes_anew(const struct ja *a, uint32_t b, uint32_t slot) {
   const struct ja_write *last;
   for (uint32_t k = a->blocks[b].end; (last = ja_last_write(a, a->blocks[b].first, k, slot)); k = last->ins)
     if (!step_operand(a, last->ins)) return true;
   return false;
 }
-/* Whether the lanes that run in block `use` ran in block `def`, which writes the slot, too when it last ran. */
+/* Whether all lanes that are active in block `use` were also active when block `def`, which writes the slot, last
+ * ran. */
 static bool covers(const struct ja *a, uint32_t def, uint32_t use, uint32_t slot) {
   if (a->blocks[def].converged) return true;
   uint64_t *seen = lw_need(8 * a->bwords);
@@ -92,7 +93,7 @@ static bool seen_writes_cover(const struct ja *a, uint32_t use, uint32_t slot) {
       if (seen[p] || !precedes(a, p, b)) continue;
       seen[p] = true;
       good = !ja_last_write(a, a->blocks[p].first, a->blocks[p].end, slot) || covers(a, p, use, slot);
-      if (!writes_anew(a, p, slot)) work[n++] = p; /* what was before: what is moved is still seen */
+      if (!writes_anew(a, p, slot)) work[n++] = p; /* also before it: a value that is only advanced keeps its shape */
     }
   }
   free(seen);
@@ -115,8 +116,8 @@ static bool constant(const struct ja *a, const struct ja_ins *i, unsigned o, uin
   *v = a->f->lits[f - MX_LIT].value;
   return true;
 }
-/* One instruction of those that make an address: k, which wrote it, is factor * operand `from` + operand `plus` (0:
- * none). */
+/* One of the instructions that compute an address: the slot that k writes is factor * operand `from` + operand `plus`
+ * (0: none). */
 struct addressing {
   unsigned from, plus;
   uint64_t factor;
@@ -159,7 +160,7 @@ static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct 
     if (from == JA_NONE) return false;
     base->add[base->n].ins = t.plus ? def : JA_NONE;
     base->add[base->n].operand = t.plus;
-    base->add[base->n].factor = base->pre_scale * base->post_scale; /* of what this instruction adds */
+    base->add[base->n].factor = base->pre_scale * base->post_scale; /* the factor of this instruction's addend */
     base->add[base->n++].wide = !base->sign_extends;
     if (base->sign_extends) base->pre_scale *= t.factor;
     else base->post_scale *= t.factor;
@@ -174,7 +175,7 @@ static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct 
   return base->steady = steady_in_a_loop(a, b, base->slot) && seen_writes_cover(a, b, base->slot);
 }
 
-/* Whether the slot's value comes from memory, by its last write in the block: hardly ever numbers in a row. */
+/* Whether the slot's last write in the block loads it from memory: such values hardly ever form a row. */
 static bool loaded(const struct ja *a, uint32_t k, uint32_t slot) {
   return lw_last_write(a, &k, slot) && a->ins[k].o->cls == MX_MEM;
 }
@@ -206,7 +207,8 @@ static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct
              base->post_scale == 1 || base->post_scale == 2 || base->post_scale == 4 || base->post_scale == 8;
 }
 
-/* Which slots' shapes are asked for later: a shape takes a call, and slots serve many values. */
+/* Determines which slots' shapes are used later, since computing one takes a call, and slots hold many values in
+ * turn. */
 static bool is_addend_asked(struct lw *l, uint32_t k, uint64_t *asked) {
   const struct ja *a = l->a;
   uint32_t s[JA_MAX_TOUCH];
@@ -240,7 +242,7 @@ static void find_asked(struct lw *l) {
   free(asked);
 }
 
-/* The address's addends are kept, and the slot's shape is, if it has one. */
+/* Keeps the values of the address's addends, and the slot's shape if it has one. */
 static void keep_parts(struct lw *l, const struct lw_base *base) {
   for (unsigned n = 0; n < base->n; n++)
     if (base->add[n].ins != JA_NONE && !l->addend[base->add[n].ins].value)
@@ -253,8 +255,9 @@ static void keep_parts(struct lw *l, const struct lw_base *base) {
 }
 bool lw_copies_whole(unsigned op) {
   const struct mx_op_info *o = &mx__ops[op];
+  /* the last operand is a cache policy; a count or a predicate could reduce what is copied */
   return mx__effect(op) == MX_DOES_ASYNC && o->nopnds > 4 && o->opnd[4].range == MX_RANGE_COPY &&
-         (o->nopnds == 5 || o->opnd[5].type == MX_T_b64); /* the cache policy; a count or a predicate would say less */
+         (o->nopnds == 5 || o->opnd[5].type == MX_T_b64);
 }
 static void find_copy(struct lw *l, uint32_t b, uint32_t k) {
   const struct ja_ins *i = &l->a->ins[k];
@@ -291,7 +294,7 @@ void lw_shapes_find(struct lw *l) {
       base->bounds_checked = !a->checked && steady && bits >= 32 && mx_w_mod(*i->w) >> 2 == MX_SHARED &&
                              !base->sign_extends && base->slot < a->f->npred + a->f->n32 &&
                              (scale == 1 || scale == 2 || scale == 4 || scale == 8);
-      for (unsigned n = 0; n < base->n; n++) /* addends that are known where the block begins */
+      for (unsigned n = 0; n < base->n; n++) /* addends whose values are known at the beginning of the block */
         base->bounds_checked &=
             base->add[n].ins == JA_NONE || slot_of(a, &a->ins[base->add[n].ins], base->add[n].operand) == JA_NONE;
       keep_parts(l, base);
@@ -326,7 +329,7 @@ static uint64_t offset_of(const struct lw *l, const struct ja_ins *i) {
   const unsigned at = mx__row_access[i->op].kind == MX_ACCESS_LOAD ? mx__row_access[i->op].elements : 0;
   return l->a->f->lits[mx_w_operand(i->w, at + 1) - MX_LIT].value;
 }
-/* Loads that begin at a variable's name plus a constant, in spaces that do not differ from lane to lane. */
+/* Whether the instruction loads from a variable's name plus a constant, in a space that all lanes share. */
 static bool reads_variable(const struct ja *a, const struct ja_ins *i) {
   if (i->o->cls != MX_MEM || mx__row_access[i->op].kind != MX_ACCESS_LOAD || mx_w_guard(*i->w) != MX_GUARD_NONE)
     return false;
@@ -337,8 +340,8 @@ static bool reads_variable(const struct ja *a, const struct ja_ins *i) {
     return false;
   return field >= MX_LIT && a->f->lits[field - MX_LIT].kind == MX_LIT_VAR;
 }
-/* Offsets of accesses that are checked together. Sums with them are made in 64 bits and must not wrap: all of them are
- * near to 0. */
+/* Bounds for accesses that are checked together, by their offsets. Sums with offsets are computed in 64 bits and must
+ * not wrap, so all offsets are small. */
 #define FAR (INT64_C(1) << 30)
 struct span {
   int64_t least, most; /* the last byte's end */
@@ -361,8 +364,8 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
 #define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
 #define OR_IF(op_, x_, y_) bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_##op_, x_, y_))
   const struct ja_ins *here = l->ins;
-  if (a->checked) return NULL;                   /* accesses are told one by one */
-  for (uint32_t k = b->first; k < b->end; k++) { /* variables by name: one check for all loads from one of them */
+  if (a->checked) return NULL;                   /* accesses are reported one by one */
+  for (uint32_t k = b->first; k < b->end; k++) { /* variables by name: one check covers all loads from one of them */
     if (!reads_variable(a, &a->ins[k]) || l->fixed[k]) continue;
     const unsigned field = mx_w_operand(a->ins[k].w, mx__row_access[a->ins[k].op].elements);
     struct span all = {.least = INT64_MAX, .most = INT64_MIN};
@@ -417,9 +420,9 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
           OP(PLUS, sum,
              OP(MULT, gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, addend), j->t_u64), U64(base->add[n].factor)));
     }
-    sum = jx_keep(j, sum); /* below 2^32 each: no sum here wraps */
+    sum = jx_keep(j, sum); /* each term is below 2^32, so that no sum wraps */
     OR_IF(GT, jx_rv(sh->max), U64(FAR));
-    OR_IF(GT, jx_rv(sh->min), jx_rv(sh->max)); /* some lanes' numbers, moved by the same step, have wrapped */
+    OR_IF(GT, jx_rv(sh->min), jx_rv(sh->max)); /* the step made some lanes' numbers wrap */
     OR_IF(GT, OP(PLUS, OP(PLUS, OP(MULT, jx_rv(sh->max), U64(base->post_scale)), sum), U64((uint64_t)all.most)), bytes);
     if (all.least < 0)
       OR_IF(LT, OP(PLUS, OP(MULT, jx_rv(sh->min), U64(base->post_scale)), sum), U64((uint64_t)-all.least));
@@ -446,8 +449,8 @@ void lw_addend(struct lw *l) {
   jx_set(j, to->value, v);
 }
 
-/* A condition: some chunk's first lane, from whose address those of the others are told, stays where it is while others
- * of its chunk move. */
+/* A condition: a chunk's first lane is inactive while others of the chunk advance. The others' addresses are computed
+ * from the first lane's, which then would be wrong. */
 static gcc_jit_rvalue *leaves_first_behind(struct lw *l) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *m[LW_CHUNKS];
@@ -465,7 +468,7 @@ static gcc_jit_rvalue *leaves_first_behind(struct lw *l) {
                     jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, not_first, jx_int(j, j->t_u64, firsts)),
                     jx_int(j, j->t_u64, 0));
 }
-/* The addresses of the lanes that run have moved by one step. Where they wrap nothing is known any more. */
+/* Advances a shape by one step of all active lanes. If the addresses wrap, nothing is known about them any more. */
 static void move(struct lw *l, const struct lw_shape *sh, uint32_t slot, bool wide) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *by = jx_rv(l->addend[l->ins - l->a->ins].value);
@@ -476,7 +479,7 @@ static void move(struct lw *l, const struct lw_shape *sh, uint32_t slot, bool wi
   gcc_jit_rvalue *most = wide ? jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, UINT64_MAX), width)
                               : jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, UINT32_MAX), width);
   gcc_jit_rvalue *good = lw_compare(l, GCC_JIT_COMPARISON_LE, jx_rv(sh->min), most);
-  if (ja_has(l->a->blocks[l->block].preserved, slot)) /* else lanes that do not run are moved, too */
+  if (ja_has(l->a->blocks[l->block].preserved, slot)) /* otherwise inactive lanes' values are advanced, too */
     good = jx_op(
         j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_bool, good,
         gcc_jit_context_new_unary_op(j->c, NULL, GCC_JIT_UNARY_OP_LOGICAL_NEGATE, j->t_bool, leaves_first_behind(l)));
@@ -497,12 +500,9 @@ static void update(struct lw *l, uint32_t slot) {
   for (unsigned k = 0; k < (wide ? 2 * l->nc : l->nc); k++)
     jx_set(j, lw_vector(l, tmp, j->bytes * k, wide), jx_rv(lw_var(l, slot, k)));
   for (unsigned c = 0; c < l->nc; c++) m[c] = jx_rv(l->cm[c]);
-  gcc_jit_rvalue *help = jx_rv(lw_field(l, l->state, MX_AT(jit_state, help), j->t_pu8));
   const uint32_t form = j->w * 2 + wide + (sh->steps ? MX_JIT_WANTS_STEPS : 0);
-  gcc_jit_rvalue *args[3] = {gcc_jit_context_new_cast(j->c, NULL, l->x, j->t_ptr), jx_int(j, j->t_u32, form),
-                             lw_pack(l, m)};
-  gcc_jit_rvalue *f = jx_rv(lw_field(l, help, MX_AT(jit_help, shape), l->t_shape));
-  gcc_jit_block_add_eval(j->b, NULL, gcc_jit_context_new_call_through_ptr(j->c, NULL, f, 3, args));
+  gcc_jit_rvalue *args[] = {jx_int(j, j->t_u32, form), lw_pack(l, m)};
+  gcc_jit_block_add_eval(j->b, NULL, LW_HELP(l, shape, args));
 #define TAKE(m_) jx_set(j, sh->m_, jx_rv(lw_field(l, tmp, MX_AT(jit_shape, m_), j->t_u64)))
   TAKE(min), TAKE(max), TAKE(low), TAKE(kind);
 #undef TAKE

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 /* ---- by how much numbers differ from lane to lane ---------------------------------------------------------------*/
-/* Of a slot: bytes, say, from %tid.x to the next; 0: it does not depend on it. */
+/* The stride of a slot: by how much it grows when %tid.x grows by one; 0: it does not depend on %tid.x. */
 enum { UNKNOWN = INT32_MIN, UNSET = INT32_MIN + 1 };
 
 static int32_t meet(int32_t x, int32_t y) { return x == UNSET ? y : y == UNSET || x == y ? x : UNKNOWN; }
@@ -26,7 +26,7 @@ static int32_t of_operand(const struct ja *a, const struct ja_ins *i, unsigned k
 static int32_t sum(int32_t x, int32_t y) {
   return x == UNKNOWN || y == UNKNOWN || labs((long)x + y) > 1 << 24 ? UNKNOWN : x + y;
 }
-/* Operands k and m multiplied: only by what is known here. */
+/* The product of operands k and m, where one is a known constant. */
 static int32_t product(const struct ja *a, const struct ja_ins *i, unsigned k, unsigned m, const int32_t *at) {
   const int32_t x = of_operand(a, i, k, at), y = of_operand(a, i, m, at);
   if (!x && !y) return 0;
@@ -72,7 +72,7 @@ static void transfer(const struct ja *a, const struct ja_ins *i, int32_t *at) {
   const int32_t v = result(a, i, at);
   for (uint32_t k = 0; k < n; k++) at[s[k]] = mx_w_guard(*i->w) == MX_GUARD_NONE ? v : meet(at[s[k]], v);
 }
-/* By block and slot, where the block begins. */
+/* The strides of all slots at the beginning of each block: by block, then by slot. */
 static int32_t *find_strides(const struct ja *a) {
   int32_t *in = lw_need(sizeof *in * a->nslots * (a->nblocks + 1u)), *at = in + (size_t)a->nblocks * a->nslots;
   for (size_t k = 0; k < (size_t)a->nblocks * a->nslots; k++) in[k] = UNSET;
@@ -95,19 +95,17 @@ static int32_t *find_strides(const struct ja *a) {
 }
 
 /* ---- runs -------------------------------------------------------------------------------------------------------*/
-enum {
-  MOST = 400,
-  MOST_BLOCKS = 200,
-  TILE = 8
-}; /* instructions of a run; blocks of functions in which runs are looked for; loads that make a tile */
+/* the most instructions of a run; the most blocks of a function in which runs are looked for; how many loads make a
+ * tile */
+enum { MOST = 400, MOST_BLOCKS = 200, TILE = 8 };
 
 static int64_t offset_of(const struct ja *a, const struct ja_ins *i) {
   const struct mx_lit *lit =
       &a->f->lits[mx_w_operand(i->w, mx__row_access[i->op].kind == MX_ACCESS_LOAD ? 2 : 1) - MX_LIT];
   return lit->kind == MX_LIT_VALUE ? (int64_t)lit->value : INT64_MAX;
 }
-/* What the address of access k is: a slot, and a constant or a variable's name where one was added to it just before.
- */
+/* What the address of access k is made of: a slot, and the constant or variable's name that was added to it just
+ * before, if any. */
 struct number {
   uint32_t slot;
   const struct ja_ins *sum;
@@ -154,7 +152,7 @@ static void find_run(struct lw *l, uint32_t b, int32_t *at) {
   for (uint32_t k = bl->first; k < bl->end; transfer(a, &a->ins[k], at), k++) {
     const struct ja_ins *i = &a->ins[k];
     if (run->n && (i->kind == JA_CALLS || i->kind == JA_RETURNS || i->o->flags & MX_F_SYNC || ja_always_leaves(i)))
-      break; /* not built as others are */
+      break; /* an instruction that is not built like others ends the run */
     if (!find_number(a, bl, k, &n) || (run->n && k - run->first > MOST)) continue;
     const int32_t stride = at[n.slot] == UNSET ? 0 : at[n.slot];
     const bool load = mx__row_access[i->op].kind == MX_ACCESS_LOAD, uniform = lw_uniform_at(a, b, k, load ? 1 : 0),
@@ -195,7 +193,7 @@ void lw_runs_find(struct lw *l) {
   free(in);
   for (uint32_t b = 0; b < a->nblocks; b++) {
     struct lw_run *run = &l->runs[b];
-    unsigned same = 0, rows = 0; /* accesses of the kind */
+    unsigned same = 0, rows = 0; /* accesses of each pattern */
     for (unsigned g = 0; g < run->n; g++)
       run->guesses |= run->row[g].kind != LW_SCATTERED && run->row[g].kind != LW_UNIFORM;
     for (uint32_t k = run->first; k < run->end; k++) {
@@ -203,11 +201,12 @@ void lw_runs_find(struct lw *l) {
       if (row && row->bytes == 4 && mx__row_access[a->ins[k].op].kind == MX_ACCESS_LOAD)
         same += row->kind == LW_SAME, rows += row->kind == LW_IN_ROWS;
     }
-    run->tile = l->nc > 1 && same >= TILE && rows >= TILE; /* a row that several chunks share */
+    run->tile = l->nc > 1 && same >= TILE && rows >= TILE; /* all chunks share the row */
   }
 }
 
-/* A number as 32 bits; of one that does not fit only the upper bit is set: it is outside whatever the offset. */
+/* A number as 32 bits. One that does not fit gets only its highest bit set, so that it is out of bounds with any
+ * offset. */
 static gcc_jit_rvalue *number_of(struct lw *l, const struct lw_row *row, unsigned c, jv more) {
   struct jx *j = &l->j;
   if (lw_class(l->a, row->slot) == MX_R32) {
@@ -217,8 +216,8 @@ static gcc_jit_rvalue *number_of(struct lw *l, const struct lw_row *row, unsigne
   jv v = lw_get(l, row->slot, MX_T_u64, c);
   if (row->sum) v = jv_bin(j, JX_ADD, MX_T_u64, v, more);
   const jv high = jv_cvt(j, MX_T_u32, MX_T_u64, jv_bin(j, JX_SHR, MX_T_u64, v, jv_k(j, MX_T_u64, 32)));
-  const jv some = jv_bin(j, JX_OR, MX_T_u32, high,
-                         jv_bin(j, JX_SUB, MX_T_u32, jv_k(j, MX_T_u32, 0), high)); /* its sign: high is not 0 */
+  /* a high half that is not 0 becomes the sign bit */
+  const jv some = jv_bin(j, JX_OR, MX_T_u32, high, jv_bin(j, JX_SUB, MX_T_u32, jv_k(j, MX_T_u32, 0), high));
   const jv beyond = jv_bin(j, JX_SHR, MX_T_s32, jv_as(j, MX_T_s32, some), jv_k(j, MX_T_u32, 31));
   const jv low = jv_bin(j, JX_OR, MX_T_u32, jv_cvt(j, MX_T_u32, MX_T_u64, v), jv_as(j, MX_T_u32, beyond));
   const jv lower = jv_bin(j, JX_AND, MX_T_u32, jv_as(j, MX_T_u32, beyond), jv_k(j, MX_T_u32, INT32_MAX));
@@ -226,7 +225,7 @@ static gcc_jit_rvalue *number_of(struct lw *l, const struct lw_row *row, unsigne
 }
 
 /* ---- building them ----------------------------------------------------------------------------------------------*/
-/* The number of a lane whose value of the slot is given, as a scalar: what is added wraps as the slot does. */
+/* A lane's number as a scalar, from its value of the slot; what is added wraps as the slot's width does. */
 static gcc_jit_rvalue *scalar_number(struct lw *l, const struct lw_row *row, gcc_jit_rvalue *v) {
   struct jx *j = &l->j;
   const bool wide = lw_class(l->a, row->slot) == MX_R64;
@@ -248,8 +247,8 @@ void lw_run_numbers(struct lw *l, struct lw_run *run, bool as_guessed) {
     for (unsigned c = 0; c < l->nc; c++) row->number[c] = number_of(l, row, c, more);
   }
 }
-/* The greatest sum of a chunk's first number and the least offset with which all lanes are in bounds, a multiple of the
- * elements' size; as a signed number less than 0: there is none. */
+/* The greatest value, a multiple of the elements' size, that a chunk's first number plus the least offset may have with
+ * all lanes in bounds; negative as a signed number: none is in bounds. */
 static gcc_jit_rvalue *greatest_first(struct lw *l, const struct lw_run *run, const struct lw_row *row) {
   struct jx *j = &l->j;
   const uint64_t reach =
@@ -262,8 +261,9 @@ static gcc_jit_rvalue *greatest_first(struct lw *l, const struct lw_run *run, co
 static void collect(struct lw *l, gcc_jit_rvalue **into, gcc_jit_type *t, gcc_jit_rvalue *v) {
   *into = jx_keep(&l->j, *into ? jx_op(&l->j, GCC_JIT_BINARY_OP_BITWISE_OR, t, *into, v) : v);
 }
-/* Collects such a sum, and how much less it is than `limit`: of these the sign, and the low bits, should not be set;
- * only_bad() picks them. Returned: the latter. */
+/* Collects the sum of a first number and the least offset, and the sum's distance from `limit`: bounds and alignment
+ * are right if neither has its sign bit or any of its low bits set, which only_bad() picks out. Returns the
+ * distance. */
 static gcc_jit_rvalue *check_first(struct lw *l, const struct lw_row *row, gcc_jit_rvalue *number,
                                    gcc_jit_rvalue *limit, gcc_jit_rvalue **out) {
   struct jx *j = &l->j;
@@ -294,12 +294,12 @@ void lw_run_begin(struct lw *l, struct lw_run *run) {
   }
 }
 
-/* Bits that should not be set, of all numbers and chunks: of vectors of 32-bit lanes, and of scalars. */
+/* Bits that must not be set, OR-ed over all numbers and chunks: from vectors of 32-bit lanes, and from scalars. */
 struct collected {
   gcc_jit_rvalue *lanes, *scalars;
 };
-/* A chunk whose lanes are guessed to be in a row, to have one number, or to be near: all is told from its first lane's
- * number and the lanes' distances from it. */
+/* A chunk that is guessed to be a row, uniform, or near: the first lane's number and the other lanes' distances from it
+ * decide whether that is right. */
 static void guess_chunk(struct lw *l, struct lw_run *run, struct lw_row *row, unsigned c, gcc_jit_rvalue *limit,
                         gcc_jit_rvalue **out, struct collected *wrong) {
   struct jx *j = &l->j;
@@ -332,19 +332,19 @@ static void guess_chunk(struct lw *l, struct lw_run *run, struct lw_row *row, un
   collect(l, &wrong->lanes, j->vu32,
           OP(BITWISE_AND, j->vu32, OP(MINUS, j->vu32, most.r[0], behind.r[0]), jv_k(j, MX_T_u32, 0x80000000u).r[0]));
 }
-/* Lanes apart: each number is in bounds. */
+/* A scattered row: each lane's number is checked. */
 static void check_numbers(struct lw *l, const struct lw_run *run, struct lw_row *row, struct collected *wrong) {
   struct jx *j = &l->j;
-  /* the greatest number from which the greatest offset is in bounds, a multiple of the elements' size; negative: there
-   * is none */
+  /* The greatest number with which the greatest offset is in bounds, a multiple of the elements' size; negative: there
+   * is none. */
   gcc_jit_rvalue *greatest = OP(MINUS, j->t_u32, run->size, jx_int(j, j->t_u32, (uint64_t)row->most));
   greatest = OP(BITWISE_AND, j->t_u32, greatest, jx_int(j, j->t_u32, ~(uint64_t)(row->bytes - 1) & UINT32_MAX));
   gcc_jit_rvalue *limit = jx_keep(j, jv_broadcast(j, MX_T_u32, greatest).r[0]), *out = limit;
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *v = row->number[c], *low = v;
     if (row->least < 0) low = OP(PLUS, j->vu32, v, jv_k(j, MX_T_u32, (uint64_t)row->least).r[0]);
-    collect(l, &out, j->vu32,
-            OP(BITWISE_OR, j->vu32, low, OP(MINUS, j->vu32, limit, v))); /* negative ones, and not multiples */
+    /* the sign bits show numbers that are out of bounds, the low bits those that are not aligned */
+    collect(l, &out, j->vu32, OP(BITWISE_OR, j->vu32, low, OP(MINUS, j->vu32, limit, v)));
   }
   collect(l, &wrong->lanes, j->vu32,
           OP(BITWISE_AND, j->vu32, out, jv_k(j, MX_T_u32, 0x80000000u | (row->bytes - 1)).r[0]));
@@ -378,8 +378,8 @@ gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run) {
     gcc_jit_rvalue *less = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_LT, run->size, reach);
     small =
         small ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, small, less) : less;
-    jv limit = jv_broadcast(
-        j, MX_T_u32, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, run->size, reach)); /* of the least offset's address */
+    /* the limit for number plus least offset */
+    jv limit = jv_broadcast(j, MX_T_u32, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, run->size, reach));
     for (unsigned c = 0; c < l->nc; c++) {
       jv low = {.t = MX_T_u32, .r = {row->number[c], row->number[c]}};
       if (row->least) low = jv_bin(j, JX_ADD, MX_T_u32, low, jv_k(j, MX_T_u32, (uint64_t)row->least));
@@ -394,20 +394,21 @@ gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run) {
   return out ? lw_either(l, small, j->isa->mask_any(j, jx_keep(j, out))) : small;
 }
 
-gcc_jit_rvalue *lw_run_apart(struct lw *l, const struct lw_run *run) {
+gcc_jit_rvalue *lw_run_rows_differ(struct lw *l, const struct lw_run *run) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *apart = NULL;
+  gcc_jit_rvalue *differ = NULL;
   for (unsigned g = 0; g < run->n; g++)
     for (unsigned c = 1; c < l->nc && run->row[g].kind == LW_IN_ROWS; c++) {
       gcc_jit_rvalue *other = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, run->row[g].address[c],
                                                              run->row[g].address[0]);
-      apart = apart ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, apart, other)
-                    : other;
+      differ = differ
+                   ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, differ, other)
+                   : other;
     }
-  return apart;
+  return differ;
 }
 
-/* Chunk c among the two chunks of memory from the first lane's element on. */
+/* Loads chunk c of a LW_NEAR row: two vectors from the first lane's element on, permuted. */
 static void load_near(struct lw *l, gcc_jit_rvalue *address, gcc_jit_rvalue *element, unsigned c, uint64_t off) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *two[2];
@@ -415,7 +416,7 @@ static void load_near(struct lw *l, gcc_jit_rvalue *address, gcc_jit_rvalue *ele
   gcc_jit_rvalue *v = j->isa->choose(j, two, 2, element);
   lw_put(l, 0, c, (jv){.t = MX_T_u32, .r = {v, v}});
 }
-static bool is_apart(const struct lw *l, const struct lw_row *row, bool load) {
+static bool is_scattered(const struct lw *l, const struct lw_row *row, bool load) {
   return row->kind != LW_UNIFORM &&
          (l->version == LW_OTHERWISE || row->kind == LW_SCATTERED || (row->kind == LW_NEAR && !load));
 }
@@ -423,13 +424,13 @@ bool lw_run_in_loop(const struct lw *l, uint32_t k) {
   return l->run && l->version != LW_TILE && l->run_member[k] && mx__row_access[l->a->ins[k].op].kind == MX_ACCESS_LOAD;
 }
 bool lw_run_asks_lanes(const struct lw *l, uint32_t k) {
-  return l->run && l->run_member[k] && is_apart(l, &l->run->row[l->run_member[k] - 1], true);
+  return l->run && l->run_member[k] && is_scattered(l, &l->run->row[l->run_member[k] - 1], true);
 }
-/* What a loop takes for the row beside an address: numbers where these are asked for, elements where lanes are near;
- * NULL: nothing, or the slot itself. */
+/* What a loop over the chunks needs of the row besides an address: the numbers of a scattered row, the elements of a
+ * near one; NULL: nothing, or the slot itself. */
 static gcc_jit_rvalue *const *for_loops(const struct lw *l, const struct lw_row *row) {
   if (!row->loads) return NULL;
-  if (is_apart(l, row, true)) return row->sum || lw_class(l->a, row->slot) == MX_R64 ? row->number : NULL;
+  if (is_scattered(l, row, true)) return row->sum || lw_class(l->a, row->slot) == MX_R64 ? row->number : NULL;
   return row->kind == LW_NEAR ? row->element : NULL;
 }
 void lw_run_version_begin(struct lw *l) {
@@ -451,17 +452,17 @@ void lw_run_chunk(struct lw *l) {
 static bool load_in_loop(struct lw *l, unsigned number, uint64_t off, unsigned type) {
   struct jx *j = &l->j;
   struct lw_row *row = &l->run->row[number];
-  const bool apart = is_apart(l, row, true);
+  const bool scattered = is_scattered(l, row, true);
   unsigned chunk;
   if (lw_loop_unrolled(l, &chunk)) {
     row->here_address = row->address[chunk];
-    row->here = apart ? row->number[chunk] : row->element[chunk];
+    row->here = scattered ? row->number[chunk] : row->element[chunk];
   }
-  if (!apart && !row->here_address)
+  if (!scattered && !row->here_address)
     row->here_address = jx_keep(j, lw_add(l, l->run->window, scalar_number(l, row, lw_loop_first(l, row->slot))));
-  if (!row->here && (apart || row->kind == LW_NEAR))
+  if (!row->here && (scattered || row->kind == LW_NEAR))
     row->here = for_loops(l, row) ? lw_loop_row_get(l, number) : lw_get(l, row->slot, MX_T_u32, 0).r[0];
-  if (apart) lw_gather(l, jx_keep(j, lw_at(l, l->run->window, off)), row->here, 1, 0, jx_rv(l->cm[0]), type);
+  if (scattered) lw_gather(l, jx_keep(j, lw_at(l, l->run->window, off)), row->here, 1, 0, jx_rv(l->cm[0]), type);
   else if (row->kind == LW_NEAR) load_near(l, row->here_address, row->here, 0, off);
   else lw_load_chunk(l, 0, 0, lw_at(l, row->here_address, off), NULL, type, row->kind == LW_SAME);
   return true;
@@ -473,21 +474,21 @@ bool lw_run_access(struct lw *l) {
   struct lw_row *row = &l->run->row[number - 1];
   const unsigned type = mx__row_access[l->ins->op].type;
   const bool load = mx__row_access[l->ins->op].kind == MX_ACCESS_LOAD, wide = row->bytes == 8;
-  const uint64_t off = (uint64_t)offset_of(l->a, l->ins); /* the host's addresses are of 64 bits */
-  const bool apart = is_apart(l, row, load);
+  const uint64_t off = (uint64_t)offset_of(l->a, l->ins); /* 64 bits, as the host's addresses */
+  const bool scattered = is_scattered(l, row, load);
   if (l->loop) return load_in_loop(l, number - 1, off, type);
   gcc_jit_rvalue *row_of_all = l->version == LW_TILE && load && row->kind == LW_IN_ROWS && !wide
                                    ? j->isa->load(j, false, lw_vector(l, row->address[0], off, false))
                                    : NULL;
-  gcc_jit_rvalue *base = apart ? jx_keep(j, lw_at(l, l->run->window, off)) : NULL;
+  gcc_jit_rvalue *base = scattered ? jx_keep(j, lw_at(l, l->run->window, off)) : NULL;
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *lanes = jx_rv(l->cm[c]);
     if (row_of_all) lw_put(l, 0, c, (jv){.t = MX_T_u32, .r = {row_of_all, row_of_all}});
-    else if (!apart && load && row->kind == LW_NEAR) load_near(l, row->address[c], row->element[c], c, off);
-    else if (!apart && load)
+    else if (!scattered && load && row->kind == LW_NEAR) load_near(l, row->address[c], row->element[c], c, off);
+    else if (!scattered && load)
       lw_load_chunk(l, 0, c, lw_at(l, row->address[row->kind == LW_UNIFORM ? 0 : c], off), NULL, type,
                     row->kind == LW_SAME || row->kind == LW_UNIFORM);
-    else if (!apart) lw_store_chunk(l, 2, c, lw_at(l, row->address[c], off), lanes, type, true);
+    else if (!scattered) lw_store_chunk(l, 2, c, lw_at(l, row->address[c], off), lanes, type, true);
     else if (load) lw_gather(l, base, row->number[c], 1, c, lanes, type);
     else lw_scatter(l, 2, base, row->number[c], 1, c, lanes, type);
   }

@@ -1,13 +1,13 @@
-/* Rows whose meanings take many operations and few where an operand is a constant, or where processors have most of
- * them in one: logic of three by a table, funnel shifts, bytes picked by number; the smaller and the larger float. The
- * meanings in the table say what comes out; this is their second writing, for speed. */
+/* Rows whose meanings take many operations and few where an operand is a constant, or where a processor's instruction
+ * does most of them at once: logic of three operands by a table, funnel shifts, permutations of bytes, minimum and
+ * maximum of floats. The results must be those of the meanings in the table. */
 #include "meaning.h"
 
 static jv op(struct jx *j, enum jx_bin what, jv x, jv y) { return jv_bin(j, what, MX_T_u32, x, y); }
 static jv number(struct jx *j, uint64_t v) { return jv_k(j, MX_T_u32, v); }
 static jv inverse(struct jx *j, jv x) { return jv_un(j, JX_NOT, MX_T_u32, x); }
 
-/* Inputs x[0] to x[n - 1], the first one being the highest bit of an index into the table. */
+/* Logic of inputs x[0] to x[n - 1]; the first is the highest bit of the index into the table. */
 static jv logic(struct jx *j, const jv *x, unsigned n, unsigned table) {
   const unsigned all = (1u << (1u << n)) - 1;
   if (table == 0 || table == all) return number(j, table ? ~0u : 0);
@@ -35,11 +35,12 @@ static jv funnel(struct jx *j, jv low, jv high, unsigned n) {
   return op(j, JX_OR, op(j, JX_SHR, low, number(j, n)), op(j, JX_SHL, high, number(j, 32 - n)));
 }
 
-/* Byte k of the result is byte 0 to 7 of {b, a} that the selector's nibble k says; their signs (8 to 15) take more. */
+/* Byte k of the result is byte 0 to 7 of {b, a}, as nibble k of the selector says; selectors 8 to 15, which replicate
+ * signs, are not done here. */
 static bool picked(struct jx *j, jv a, jv b, unsigned selector, jv *out) {
   bool done[4] = {false}, any = false;
   if (selector & 0x8888) return false;
-  for (unsigned first = 0; first < 4; first++) { /* bytes that move by the same distance go together */
+  for (unsigned first = 0; first < 4; first++) { /* bytes that move by the same distance are moved together */
     const int from = selector >> 4 * first & 7, by = (int)first - (from & 3);
     uint64_t keep = 0;
     for (unsigned k = first; k < 4; k++) {

@@ -20,7 +20,7 @@ static uint64_t size_of(const struct jx *j, const gcc_jit_type *t) {
   if (t == j->t_u64 || t == j->t_pu8) return 8;
   return j->w > 1 && (t == j->vu32 || t == j->vu64) ? j->bytes : 0;
 }
-/* A structure of as many values of the type as anybody may want, and its one member. */
+/* A structure that consists of one array of the type, longer than any index used, and its member. */
 static const struct lw_cells *cells_of(struct lw *l, gcc_jit_type *t) {
   struct jx *j = &l->j;
   struct lw_cells *k = l->cells;
@@ -32,7 +32,7 @@ static const struct lw_cells *cells_of(struct lw *l, gcc_jit_type *t) {
   k->pointer = gcc_jit_type_get_pointer(gcc_jit_struct_as_type(s));
   return k;
 }
-/* As a member of an array in a structure this is one statement to gcc; a sum and what it points to would be two. */
+/* An element of an array in a structure is one statement for gcc; a pointer sum and a dereference would be two. */
 gcc_jit_lvalue *lw_field(struct lw *l, gcc_jit_rvalue *p, uint64_t off, gcc_jit_type *t) {
   struct jx *j = &l->j;
   const uint64_t size = size_of(j, t);
@@ -71,7 +71,7 @@ void lw_set_one(struct lw *l, uint32_t slot, gcc_jit_rvalue *v) {
   jx_set(&l->j, to, jx_bits(&l->j, gcc_jit_rvalue_get_type(jx_rv(to)), v));
 }
 
-/* What is known of a slot of 64 bits from a write in the block. */
+/* What is known of a 64-bit slot from its last write in the block. */
 static uint8_t known_low(const struct lw *l, uint32_t slot) {
   const struct lw_low *known = &l->lows[slot];
   return !l->one_lane && known->behind && known->behind[-1].block == l->ins->block && known->behind <= l->ins &&
@@ -79,7 +79,7 @@ static uint8_t known_low(const struct lw *l, uint32_t slot) {
              ? known->low
              : 0;
 }
-/* What lies in memory is read here, however often the value is used. */
+/* Loads from memory once, however often the value is used. */
 static gcc_jit_rvalue *read_once(struct lw *l, gcc_jit_lvalue *from) {
   return l->slots_spilled && !l->loop && !l->one_lane ? jx_keep(&l->j, jx_rv(from)) : jx_rv(from);
 }
@@ -95,7 +95,7 @@ jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk) {
   else v.r[0] = v.r[1] = part(l, slot, chunk);
   if (cls == MX_R64) v.low = known_low(l, slot);
   if (type == v.t) return v;
-  if (jx_bitsof(type) < 32 && type != MX_T_pred) { /* zero-extended already, or trimmed by who reads it: widths.c */
+  if (jx_bitsof(type) < 32 && type != MX_T_pred) { /* it is zero-extended, or its reader trims it: widths.c */
     v.t = (uint8_t)type;
     return v;
   }
@@ -110,7 +110,7 @@ jv lw_clean(struct lw *l, uint32_t slot, jv v) {
 
 static unsigned field_of(struct lw *l, unsigned k) { return mx_w_operand(l->ins->w, k); }
 
-/* A literal whose value only the prepared kernel knows: read in the prologue from where the interpreter has it. */
+/* A literal whose value only the prepared kernel knows: read in the prologue from the interpreter's copy. */
 static gcc_jit_lvalue *late_literal(struct lw *l, unsigned k, bool offset) {
   const unsigned field = field_of(l, k), cls = mx__types[l->ins->o->opnd[k].type].slot_class;
   for (uint32_t n = 0; n < l->nlits; n++)
@@ -153,7 +153,7 @@ jv lw_operand(struct lw *l, unsigned k, unsigned chunk) {
   if (field < MX_LIT) {
     const uint32_t slot = ja_slot(l->a, mx__types[type].slot_class, field);
     if (jx_bitsof(type) < 32 && type != MX_T_pred &&
-        (k >= 64 || l->ins->wide >> k & 1)) { /* part of 32 bits, perhaps of a NaN */
+        (k >= 64 || l->ins->wide >> k & 1)) { /* 32 bits of it, perhaps of a NaN */
       jv v = lw_clean(l, slot, lw_get(l, slot, MX_T_u32, chunk));
       v.t = (uint8_t)type;
       return jx_trim(&l->j, v);
@@ -197,7 +197,7 @@ gcc_jit_rvalue *lw_guard(struct lw *l, unsigned chunk) {
   jv p = lw_get(l, ja_slot(l->a, MX_PRED, mx_w_guard(w)), MX_T_pred, chunk);
   return mx_w_guard_neg(w) ? jx_mask_not(&l->j, p.r[0]) : p.r[0];
 }
-/* Where an instruction's first result is its own guard, the second goes by what the guard was. */
+/* If an instruction's first result overwrites its own guard, the second result must still use the old guard. */
 void lw_hold_guard(struct lw *l) {
   const unsigned guard = mx_w_guard(*l->ins->w);
   unsigned results = 0;
@@ -220,8 +220,7 @@ gcc_jit_rvalue *lw_lanes(struct lw *l, unsigned chunk) {
 bool lw_result_uniform(struct lw *l, unsigned k) {
   return ja_has(l->uni_after, ja_slot(l->a, mx__types[l->ins->o->opnd[k].type].slot_class, field_of(l, k)));
 }
-/* Where a result goes, and its value as it was; after the instruction every NaN in it is the usual one, unless
- * raw_after says otherwise. */
+/* Where a result goes, and its old value; afterwards all NaNs in it are canonical unless raw_after has the slot. */
 struct result {
   uint32_t slot;
   unsigned cls, raw;

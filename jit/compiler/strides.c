@@ -1,24 +1,24 @@
-/* By how much numbers differ from lane to lane, where that is certain: sums of what all lanes have in common and of
- * multiples of %tid.x. Whether %tid.x itself is one more from lane to lane is known when code is entered:
- * lw_tid_consecutive(). (What shared_runs.c finds out is a guess, and asked.) */
+/* By how much numbers differ from lane to lane, where that is certain: sums of uniform values and multiples of %tid.x.
+ * Whether %tid.x itself increases by one from lane to lane is known when code is entered: lw_tid_consecutive(). (The
+ * strides in shared_runs.c are guesses that are tested at run time.) */
 #include "lowering.h"
 
 #include "vm/exec/exec.h"
 
 #include <stdlib.h>
 
-#define MOST 8 /* instructions that make a number */
+#define MOST 8 /* how many instructions may compute a number */
 
 static bool of_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot, unsigned left, int64_t *by);
 
-/* Operand o of instruction k in block b. */
+/* The stride of operand o of instruction k in block b. */
 static bool of_operand(const struct ja *a, uint32_t b, uint32_t k, unsigned o, unsigned left, int64_t *by) {
   const struct ja_ins *i = &a->ins[k];
   const unsigned f = mx_w_operand(i->w, o);
   *by = 0;
   return f >= MX_LIT || of_slot(a, b, k, ja_slot(a, mx__types[i->o->opnd[o].type].slot_class, f), left, by);
 }
-/* The product of operands 1 and 2. */
+/* The stride of the product of operands 1 and 2. */
 static bool of_product(const struct ja *a, uint32_t b, uint32_t k, unsigned left, int64_t *by) {
   const struct ja_ins *i = &a->ins[k];
   int64_t of[2];
@@ -48,8 +48,8 @@ static bool of_result(const struct ja *a, uint32_t b, uint32_t k, unsigned left,
   default: return false;
   }
 }
-/* What the slot holds before instruction k of block b: written there before, while all lanes are here, or nowhere else
- * than in the first block, which runs once, for all lanes. */
+/* The stride of the slot before instruction k of block b: it must have been written in this block before, with all
+ * lanes active, or only in the first block, which runs once and for all lanes. */
 static bool of_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot, unsigned left, int64_t *by) {
   *by = 0;
   if (lw_uniform_slot(a, b, k, slot)) return true;

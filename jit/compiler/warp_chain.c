@@ -26,7 +26,7 @@ static bool reads(const struct ja *a, unsigned sreg) {
     if (a->ins[k].op == MX_SREG_32 && mx_w_operand(a->ins[k].w, 1) == sreg) return true;
   return false;
 }
-/* Whether a warp's registers may hold anything when it begins. */
+/* Whether a warp may begin with arbitrary values in its registers. */
 static bool begins_unread(const struct ja *a) {
   for (uint32_t w = 0; w < a->words; w++)
     if (a->blocks[0].live_in[w]) return false;
@@ -37,7 +37,7 @@ static bool loops(const struct ja *a) {
     if (a->blocks[b].back_target) return true;
   return false;
 }
-/* Special registers of a warp so many behind this one. */
+/* Advances the special registers to those of the warp `by` warps further. */
 static void move_registers(struct lw *l, gcc_jit_rvalue *by) {
   struct jx *j = &l->j;
   for (unsigned d = 0; d < 3; d++) {
@@ -50,7 +50,7 @@ static void move_registers(struct lw *l, gcc_jit_rvalue *by) {
   gcc_jit_lvalue *number = lw_field(l, l->x, X_FIELD(sreg) + 8 * MX_SR_WARPID, j->t_u64);
   jx_set(j, number, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(number), by));
 }
-/* The next warp begins; so many more may. */
+/* Begins the next warp; `allowed` is how many more compiled code may begin. */
 static void next_warp(struct lw *l, gcc_jit_rvalue *allowed) {
   struct jx *j = &l->j;
   gcc_jit_lvalue *begun = lw_field(l, l->x, X_FIELD(warps_begun), j->t_u32);
@@ -61,7 +61,7 @@ static void next_warp(struct lw *l, gcc_jit_rvalue *allowed) {
     jx_set(j, lw_field(l, l->x, X_FIELD(slice), j->t_int), jx_int(j, j->t_int, MX_SLICE));
   lw_go(l, l->entry[0]);
 }
-/* Back to vm/exec/compiled_block.c. */
+/* Returns to vm/exec/compiled_block.c. */
 static void come_back(struct lw *l, enum mx_jit_exit kind) {
   struct jx *j = &l->j;
   lw_store_steps(l);
@@ -80,7 +80,7 @@ void lw_warp_waits(struct lw *l, uint32_t entry) {
   jx_set(j, l->barrier, jx_int(j, j->t_u32, l->a->origin[l->ins->pc].pc));
   lw_go(l, l->at_barrier);
 }
-/* The next warp of the chain goes on. */
+/* Resumes the next warp of the chain. */
 static void resume_next_warp(struct lw *l, gcc_jit_rvalue *chain) {
   struct jx *j = &l->j;
   jx_set(j, CHAIN(stale), jx_int(j, j->t_u32, 1));
@@ -139,12 +139,11 @@ static void build_waits(struct lw *l, gcc_jit_rvalue *chain, gcc_jit_block *go_o
   j->b = round;
 #define BITS(op_, x_, y_) gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_##op_, j->t_bool, x_, y_)
   gcc_jit_rvalue *left = jx_keep(j, jx_rv(CHAIN(arrivals_left))), *arrived = jx_keep(j, jx_rv(CHAIN(arrived)));
-  gcc_jit_rvalue *apart = BITS(AND, lw_compare(l, GCC_JIT_COMPARISON_NE, arrived, jx_int(j, j->t_u32, 0)),
-                               lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(CHAIN(barrier_entry)), jx_rv(l->which)));
-  apart = BITS(OR, apart,
-               lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(CHAIN(ended)),
-                          jx_int(j, j->t_u32, 0))); /* those before are elsewhere */
-  lw_split(l, lw_rare(l, BITS(OR, apart, is_zero(l, left))), back, here);
+  gcc_jit_rvalue *elsewhere = BITS(AND, lw_compare(l, GCC_JIT_COMPARISON_NE, arrived, jx_int(j, j->t_u32, 0)),
+                                   lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(CHAIN(barrier_entry)), jx_rv(l->which)));
+  /* earlier warps of this pass ended, or wait at another barrier */
+  elsewhere = BITS(OR, elsewhere, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(CHAIN(ended)), jx_int(j, j->t_u32, 0)));
+  lw_split(l, lw_rare(l, BITS(OR, elsewhere, is_zero(l, left))), back, here);
 #undef BITS
   j->b = here;
   jx_set(j, CHAIN(arrivals_left), u32_op(l, GCC_JIT_BINARY_OP_MINUS, left, 1));
@@ -153,7 +152,7 @@ static void build_waits(struct lw *l, gcc_jit_rvalue *chain, gcc_jit_block *go_o
   j->b = all;
   jx_set(j, CHAIN(arrived), jx_int(j, j->t_u32, 0));
   jx_set(j, CHAIN(resume_entry), jx_rv(l->which));
-  jx_set(j, CHAIN(stale), jx_int(j, j->t_u32, 1)); /* the others may go on */
+  jx_set(j, CHAIN(stale), jx_int(j, j->t_u32, 1)); /* warps that wait elsewhere may go on now */
   lw_go(l, l->dispatch);
   j->b = some;
   jx_set(j, CHAIN(arrived), arrived);

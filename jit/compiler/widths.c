@@ -1,12 +1,12 @@
 /* Which operands of 8 and 16 bits lie in slots that may hold more: a verified module may write 32 bits and read some of
- * them. The interpreter reads as many as it wants; compiled code takes narrow values for zero-extended, and trims these
- * operands only. */
+ * them. The interpreter's bodies read only the low bits. Compiled code assumes that narrow values are zero-extended,
+ * and trims only the operands found here. */
 #include "analyse.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* Slots that may hold more than so many bits. */
+/* Sets of slots that may hold more than 8, more than 16 bits. */
 enum { OVER8, OVER16, WIDTHS };
 
 static void note(uint64_t *const over[WIDTHS], uint32_t slot, uint64_t bits, bool always) {
@@ -18,7 +18,7 @@ static void note(uint64_t *const over[WIDTHS], uint32_t slot, uint64_t bits, boo
 
 static void transfer(const struct ja *a, const struct ja_ins *i, uint64_t *const over[WIDTHS]) {
   const bool always = mx_w_guard(*i->w) == MX_GUARD_NONE;
-  if (i->o->flags & MX_F_CALL) { /* what comes back may be anything */
+  if (i->o->flags & MX_F_CALL) { /* a call's results may be anything */
     uint32_t slots[JA_MAX_TOUCH], n = ja_defs(a, i, slots);
     for (uint32_t k = 0; k < n; k++) note(over, slots[k], 32, always);
     return;
@@ -33,7 +33,7 @@ static void transfer(const struct ja *a, const struct ja_ins *i, uint64_t *const
   }
 }
 
-/* The operands that are to be trimmed, a bit for each. */
+/* The operands that have to be trimmed, as a bit mask. */
 static uint64_t wide_operands(const struct ja *a, const struct ja_ins *i, uint64_t *const over[WIDTHS]) {
   uint64_t wide = 0;
   if (i->o->flags & (MX_F_CALL | MX_F_MOVI | MX_F_BRANCH)) return 0;
@@ -51,10 +51,10 @@ static uint64_t wide_operands(const struct ja *a, const struct ja_ins *i, uint64
 
 void ja_widths(struct ja *a) {
   const size_t set = a->words * sizeof(uint64_t);
-  uint64_t *in = calloc(a->nblocks + 1u, WIDTHS * set); /* the last one is what runs through a block */
+  uint64_t *in = calloc(a->nblocks + 1u, WIDTHS * set); /* the last one is the set that moves through a block */
   if (!in) abort(); /* a process of its own: its caller goes on without compiled code */
   uint64_t *const over[WIDTHS] = {in + WIDTHS * a->words * a->nblocks, in + WIDTHS * a->words * a->nblocks + a->words};
-  if (a->nblocks) memset(in, 0xFF, WIDTHS * set); /* what comes into the function may be anything */
+  if (a->nblocks) memset(in, 0xFF, WIDTHS * set); /* at the function's beginning anything may be in the slots */
   for (bool again = true; again;) {
     again = false;
     for (uint32_t k = 0; k < a->norder; k++) {
