@@ -284,8 +284,16 @@ void mx__spell(const struct mx_op_info *o, unsigned mod, char *s, size_t room) {
   s[n] = 0;
 }
 
-static uint64_t fnv(uint64_t h, const void *p, size_t n) {
-  for (const unsigned char *c = p; n--; c++) h = (h ^ *c) * 0x100000001b3u;
+/* Eight bytes at a time: with one at a time this was a tenth of what a program needs to start. */
+static uint64_t mix(uint64_t h, const void *p, size_t n) {
+  for (const unsigned char *c = p; n; c += 8) {
+    uint64_t word = 0;
+    const size_t part = n < sizeof word ? n : sizeof word;
+    memcpy(&word, c, part);
+    h = (h ^ word ^ (uint64_t)part << 56) * 0x9E3779B97F4A7C15u;
+    h ^= h >> 29;
+    n -= part;
+  }
   return h;
 }
 
@@ -296,13 +304,13 @@ uint64_t mx__table_digest(void) {
   h = 0xcbf29ce484222325u;
   for (int i = 0; i < MX_OP_COUNT; i++) {
     const struct mx_op_info *o = &mx__ops[i];
-    h = fnv(h, o->id, strlen(o->id) + 1);
-    h = fnv(h, o->spelling, strlen(o->spelling) + 1);
-    h = fnv(h, o->opnd, sizeof o->opnd[0] * o->nopnds);
-    h = fnv(h, &o->flags, sizeof o->flags);
-    h = fnv(h, o->meaning, strlen(o->meaning) + 1);
+    h = mix(h, o->id, strlen(o->id) + 1);
+    h = mix(h, o->spelling, strlen(o->spelling) + 1);
+    h = mix(h, o->opnd, sizeof o->opnd[0] * o->nopnds);
+    h = mix(h, &o->flags, sizeof o->flags);
+    h = mix(h, o->meaning, strlen(o->meaning) + 1);
   }
-  for (int i = 0; i < MX_SR_COUNT; i++) h = fnv(h, mx__sregs[i].name, strlen(mx__sregs[i].name) + 1);
+  for (int i = 0; i < MX_SR_COUNT; i++) h = mix(h, mx__sregs[i].name, strlen(mx__sregs[i].name) + 1);
   atomic_store_explicit(&known, h, memory_order_relaxed);
   return h;
 }

@@ -213,7 +213,8 @@ static bool instruction(struct use *x, const char *p, const char *end, uint32_t 
     mx__bind_label(l, label_of(x, p, word));
     return true;
   }
-  if (*p == '@') {
+  const bool has_own = *p == '@';
+  if (has_own) {
     guard_neg = p[1] == '!';
     p += 1 + guard_neg;
     struct vals own = {0};
@@ -273,7 +274,7 @@ static bool instruction(struct use *x, const char *p, const char *end, uint32_t 
     for (uint32_t k = before; k < vs.n; k++)
       vs.v[k].loc = l->loc, vs.v[k].number = group, vs.v[k].in_braces = in_braces;
   }
-  if (writes_temps_only(x, mnemonic, &vs)) guard = IR_NONE;
+  if (!has_own && writes_temps_only(x, mnemonic, &vs)) guard = IR_NONE;
   return mx__emit_instruction(l, mnemonic, NULL, &vs, guard, guard_neg, l->loc);
 }
 

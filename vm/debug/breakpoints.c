@@ -1,5 +1,5 @@
-/* Breakpoints, watchpoints and conditions of a session: where it stops besides its orders. Stopping itself is
- * session.c's. */
+/* Breakpoints, watchpoints and conditions of a session: where it stops besides the ends of orders. session.c does the
+ * stopping. */
 #include "session.h"
 
 #include "vm/exec/interp.h"
@@ -64,7 +64,7 @@ static bool mark_own(struct mx_debug *g) {
   return true;
 }
 
-/* Nothing changes when memory runs out. */
+/* If memory runs out, nothing changes. */
 mx_status mx__debug_mark(struct mx_debug *g) {
   uint32_t n = g->prep->nfuncs;
   if (!g->marks && !(g->marks = calloc(n, sizeof *g->marks))) return mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
@@ -74,7 +74,7 @@ mx_status mx__debug_mark(struct mx_debug *g) {
       if (!room_for_marks(g, g->breaks[b].places[k].func)) return mx__fail_plain(g->device, MX_OUT_OF_MEMORY);
   for (uint32_t f = 0; f < n; f++)
     if (g->marks[f]) memset(g->marks[f], 0, g->prep->image->funcs[f].ncode);
-  mark_own(g); /* there is room now */
+  mark_own(g); /* this cannot fail now */
   g->divergences = g->writes = false;
   for (size_t b = 0; b < g->nbreaks; b++) {
     g->divergences |= g->breaks[b].enabled && g->breaks[b].divergence;
@@ -87,7 +87,7 @@ mx_status mx__debug_mark(struct mx_debug *g) {
   return MX_OK;
 }
 
-/* Takes its places over and gives it a number. */
+/* Takes over the breakpoint's places, and gives it a number. */
 static mx_status add(struct mx_debug *g, struct mx_breakpoint b, int *number) {
   struct mx_breakpoint *more = realloc(g->breaks, (g->nbreaks + 1) * sizeof *more);
   if (!more) {

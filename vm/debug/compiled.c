@@ -1,13 +1,13 @@
 /* Compiled code in a session. While an order is to go on and nothing needs to see every instruction, entries lead to
- * code that was compiled for the session: it leaves before the instructions with breakpoints, so that the session
- * stops there as ever.
+ * code that was compiled for the session: it leaves before the instructions with breakpoints, so that the session stops
+ * there as the interpreter would.
  *
  * 1. A place where code leaves is a stop; it may have a test, and then code leaves only where that holds in some
- *    lane. Stops are part of the code. Code with more stops than are wanted serves too: each asks a bit of x->stops
- *    whether it is on.
- * 2. Code keeps in frames only what somebody may still read; at stops, also what named registers hold, nearly all.
- *    What a frame holds truly is known from the code's sets, and from what the interpreter has written while the
- *    session stepped. Code stays until the session ends, because frames may have been left by it. */
+ *    lane. Stops are part of the code. Code with more stops than needed can be used, too: a bit of x->stops says for
+ * each whether it is enabled.
+ * 2. Compiled code stores only live slots in frames; at stops also nearly all named registers. Which slots of a
+ * frame are current is known from the code's sets, and from what the interpreter has written since. Code is kept until
+ * the session ends, because the sets for frames that it left are part of it. */
 #include "session.h"
 
 #include "vm/exec/attach.h"
@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* test: the breakpoint's; "": always; "all": always, for somebody to be asked who may look at any register. */
+/* test: the breakpoint's; "": the code always leaves; "all": likewise, since the condition may read any register. */
 struct stop {
   uint32_t func, pc;
   const char *test;
@@ -32,15 +32,15 @@ struct code {
   size_t nstops;
   char *text; /* the stops' */
 };
-/* Lanes whose values are known, by slot; frames of which there is none: what the code that has run there keeps at their
- * pc. */
+/* By slot: the lanes whose values are current. Frames without such a record have the slots that their code keeps at
+ * their pc. */
 struct known {
   const struct mx_frame *frame;
   uint64_t *lanes;
 };
 struct mx_compiled {
   struct code *codes;
-  size_t ncodes, now; /* now: number of the one in use, from 1; 0: none */
+  size_t ncodes, now; /* now: the number of the code in use, from 1; 0: none */
   struct known *known;
   size_t nknown, recent;
 };
@@ -80,7 +80,7 @@ static bool wanted(const struct mx_debug *g, struct stop **stops, size_t *n) {
   return true;
 }
 
-/* The bit of a stop that does for s; -1: there is none. */
+/* The bit of a stop that can serve for s; -1: there is none. */
 static int covering(const struct code *c, const struct stop *s) {
   for (size_t k = 0; k < c->nstops; k++)
     if (c->stops[k].func == s->func && c->stops[k].pc == s->pc &&
@@ -99,7 +99,7 @@ static bool covers(const struct code *c, const struct stop *stops, size_t n, uin
   return true;
 }
 
-/* Code of just these stops, which it takes over. Its number; 0: out of memory. */
+/* Adds code with just these stops, which it takes over. Returns its number; 0: out of memory. */
 static size_t code_new(struct mx_debug *g, struct stop *stops, size_t n) {
   struct mx_compiled *m = g->compiled;
   struct code *more = realloc(m->codes, (m->ncodes + 1) * sizeof *more), c = {.stops = stops, .nstops = n};
@@ -114,7 +114,7 @@ static size_t code_new(struct mx_debug *g, struct stop *stops, size_t n) {
   return m->ncodes;
 }
 
-/* Code that is there, or code to be made. */
+/* Selects existing code, or has new code made. */
 static size_t choose(struct mx_debug *g, uint64_t *bits) {
   struct mx_compiled *m = g->compiled;
   struct stop *stops;
@@ -188,7 +188,8 @@ void mx__compiled_free(struct mx_debug *g) {
 /* ---- what frames hold ---------------------------------------------------------------------------------------*/
 static uint32_t slots_of(const struct mx_func *f) { return (uint32_t)f->npred + f->n32 + f->n64; }
 
-/* By its place in the frame; UINT32_MAX: a spill cell, which compiled code keeps in the frame too. */
+/* The slot's number, from its offset in the frame; UINT32_MAX: a spill cell, which compiled code also keeps in the
+ * frame. */
 static uint32_t slot_at(const struct mx_pfunc *fn, uint32_t lanes, uint32_t offset) {
   if (offset >= fn->off_spred) return UINT32_MAX;
   if (offset >= fn->off_r64) return fn->func->npred + fn->func->n32 + (offset - fn->off_r64) / (lanes * 8);
@@ -214,7 +215,7 @@ static uint64_t *known_lanes(struct mx_compiled *m, const struct mx_frame *f) {
   return NULL;
 }
 
-/* Before it is written to: from what is known at pc. NULL: out of memory. */
+/* Makes the frame's record before the interpreter writes to it, from the set at pc. NULL: out of memory. */
 static uint64_t *make_known(struct mx_debug *g, const struct mx_frame *f, uint32_t pc) {
   struct mx_compiled *m = g->compiled;
   uint64_t *lanes = known_lanes(m, f);

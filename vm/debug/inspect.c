@@ -1,5 +1,5 @@
-/* What a debugger sees and changes while a session stands still: blocks, warps, splits, joins, frames, registers,
- * memory. Running and stopping are session.c's. */
+/* What a debugger reads and changes while a session is stopped: blocks, warps, splits, joins, frames, registers,
+ * memory. session.c runs and stops the launch. */
 #include "session.h"
 
 #include "vm/exec/async.h"
@@ -91,7 +91,7 @@ static mx_status find_warp(struct mx_debug *g, const char *call, uint64_t block,
   return MX_OK;
 }
 
-/* Those that go first; of equal ones, in one place but not one group, those of the lowest lane. */
+/* The splits that run first; of splits at the same place, the one with the lowest lane. */
 static bool follows(const struct mx_split *s, const struct mx_split *before) {
   if (mx__goes_before(before, s)) return true;
   return !mx__goes_before(s, before) && __builtin_ctzll(before->mask) < __builtin_ctzll(s->mask);
@@ -384,7 +384,8 @@ static bool special(const struct mx_debug *g, const struct mx_block *b, const st
   return true;
 }
 
-/* Nothing has written it on any way to here, neither code nor, as an argument, the caller, nor the debugger. */
+/* Whether nothing has written the register on any path to here: no instruction, no caller through an argument, no
+ * debugger. */
 static bool is_unset(const struct mx_debug *g, const struct mx_frame *f, uint32_t pc,
                      const struct mx_register_place *p) {
   const struct mx_func *fn = f->fn->func;

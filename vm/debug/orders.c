@@ -1,4 +1,4 @@
-/* Orders: the session's thread goes on until its next stop, while the caller waits. */
+/* Orders, such as step and continue: the session's thread runs until its next stop while the caller waits. */
 #include "session.h"
 
 mx_status mx__debug_resume(struct mx_debug *g, mx_debug_stop *stop) {

@@ -1,21 +1,20 @@
-/* Sessions whose launch runs on all its workers while nobody wants to look: an order to go on for which only
- * breakpoints are to be asked, after some time in which none has stopped it.
+/* Runs a session's launch on all its workers while nothing but breakpoints can stop it: after the order to continue,
+ * when some time has passed without a stop.
  *
- * 1. Only the session's own worker asks, stops, traps and is looked at. The others, and itself while it runs with
- *    them, come to rest (MX_STOP_REST) before an instruction at which the session has something to ask, or that has
- *    trapped: as if it had not been tried.
- * 2. Then all come to rest at their next safepoint, and the session's worker goes on alone with the blocks that they
- *    have suspended, lowest number first: the scheduler's part of it. So of several stops that is shown which comes
- *    first in the order of blocks, wherever blocks do not wait for one another.
- * 3. What is counted meanwhile each worker counts in x->steps; the session hears of it when they rest. */
+ * 1. Only the session's own worker evaluates conditions, stops, traps and is inspected. The others, and it while they
+ * run, pause (MX_STOP_REST) before an instruction at which the session may stop, or that has trapped, as if it had not
+ * been tried. 2. Then all pause at their next safepoint, and the session's worker goes on alone with the blocks that
+ * they have suspended, lowest number first (schedule.c). So of several possible stops the one in the lowest block is
+ * shown, unless blocks wait for one another. 3. Meanwhile each worker counts in x->steps, which are added to the
+ * session's when they pause. */
 #include "session.h"
 
 #include "vm/exec/interp.h"
 #include "vm/exec/launch.h"
 #include "vm/exec/warp.h"
 
-#define ALONE (1u << 20) /* instructions before the others are called: launches that are over by then run in order */
-#define MOST_ALONE (1u << 28) /* at most so many, when calling them has been of little use */
+#define ALONE (1u << 20)      /* instructions before other workers join, so that short launches run in order */
+#define MOST_ALONE (1u << 28) /* the most that this becomes when joining has been of little use */
 
 void mx__debug_order_begins(struct mx_debug *g) {
   g->alone = ALONE;

@@ -1,11 +1,12 @@
-/* States of a launch that a session can go back to. A state is taken where a turn of a warp begins: all that is alive
- * then lies in blocks, frames and the schedule. Of memory only what is written afterwards is kept, page by page as it
- * was before: going back puts the pages back, newest state first, and then the rest.
+/* States of a launch that a session can go back to. A state is taken at the beginning of a warp's turn, when everything
+ * is in blocks, frames and the schedule. Of memory, only pages that are written afterwards are kept, with their old
+ * contents: going back restores these pages, newest state first, and then the rest.
  *
  * 1. The state `now` is the last one that the launch has passed. The pages of `now` are all that were written since
- *    it; those of a state before it, all that were written up to the next. States behind `now` are of a future that
- *    will come again just so, unless the debugger changes something: then they are dropped.
- * 2. So a state may be dropped by giving its pages to the one before: what that one has already is older and stays. */
+ *    it; those of a state before it, all that were written up to the next. States behind `now` are in the future, which
+ * will be the same again unless the debugger changes something; then they are dropped.
+ * 2. So a state may be dropped by giving its pages to the one before: pages that that one has already are older and
+ * stay. */
 #include "session.h"
 
 #include "vm/exec/async.h"
@@ -42,9 +43,9 @@ struct mx_record {
   struct state *state[STATES + 1];
   uint32_t n, now;
   uint64_t limit, bytes, interval, newest, target;
-  uint64_t turn;             /* turns so far: tells states of one position apart */
-  struct mx_block **blocks;  /* room for all of the launch */
-  struct recent {            /* what the current state has: */
+  uint64_t turn;             /* turns so far, which distinguishes states at one position */
+  struct mx_block **blocks;  /* an array as long as all blocks of the launch */
+  struct recent {            /* what the current state already contains: */
     unsigned char *page;     /* the page that was kept last: most writes are to it again */
     unsigned char *whole[2]; /* long ranges from there on: the heap's tables, at each malloc */
     uint64_t bytes[2];
@@ -380,7 +381,7 @@ static void drop(struct mx_record *r, uint32_t k) {
   memmove(&r->state[k], &r->state[k + 1], (--r->n - k) * sizeof r->state[0]);
 }
 
-/* State k goes; its pages are what the one before it lacks. */
+/* Drops state k; the one before it gets its pages, unless it has them. */
 static void merge(struct mx_record *r, uint32_t k) {
   struct state *s = r->state[k], *before = r->state[k - 1];
   for (uint32_t p = 0; p < s->npages; p++) {
@@ -396,7 +397,7 @@ static void merge(struct mx_record *r, uint32_t k) {
   if (r->now >= k) r->now--;
 }
 
-/* Every second state up to now goes. */
+/* Drops every second state up to now. */
 static void thin(struct mx_record *r) {
   while (r->n > r->now + 1) drop(r, r->n - 1);
   for (uint32_t k = 1; k < r->now; k++) merge(r, k);
@@ -404,7 +405,8 @@ static void thin(struct mx_record *r) {
   r->recent = (struct recent){0};
 }
 
-/* States of the future come again by themselves; then states are merged; when that no longer helps, the oldest go. */
+/* Future states are dropped first, since they can be reached again; then states are merged; if that is not enough, the
+ * oldest are dropped. */
 static void keep_within_limit(struct mx_record *r) {
   while (r->bytes > r->limit && r->n > r->now + 1) drop(r, r->n - 1);
   while (r->bytes > r->limit && r->now) {
@@ -442,7 +444,7 @@ void mx__record_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b) 
   if (r->lost) mx__record_forget(g);
   if (!r->blocks && !(r->blocks = malloc((x->launch->resident + MX_MAX_CLUSTER) * sizeof *r->blocks))) return;
   if (r->now + 1 < r->n && r->state[r->now + 1]->turn == r->turn) {
-    r->now++; /* the same state is reached again */
+    r->now++; /* the launch has reached a recorded state again */
   } else {
     if (r->n && g->executed - r->state[r->now]->position < interval(g, r) && !is_half_way(g, r)) return;
     if (r->n > STATES - 1) thin(r);
@@ -528,7 +530,8 @@ void mx__edits_free(struct mx_debug *g) {
   g->edits = NULL;
 }
 
-/* The past changes at this position: what came behind it will not come again. Without memory the past is forgotten. */
+/* A change at this position: what was recorded behind it will not happen again. If memory runs out, the whole past is
+ * dropped. */
 static void keep_edit(struct mx_debug *g, struct mx_edit e, const void *data, size_t size) {
   if (!g->record || (g->edits && g->edits->applying)) return;
   mx__record_cut(g);

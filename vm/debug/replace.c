@@ -1,5 +1,5 @@
-/* New code for a kernel in the middle of its launch: what a session needs to take up text that was just typed. The old
- * code stays until the session ends, since texts and places handed out before speak of it. */
+/* New code for a kernel in the middle of its launch: a session needs it for text that was just typed. The old code is
+ * kept until the session ends, since texts and places that were given to the caller refer to it. */
 #include "session.h"
 
 #include "vm/exec/interp.h"
@@ -13,8 +13,8 @@
 
 struct mx_replaced {
   struct mx_replaced *next;
-  struct mx__image *image;  /* that came by mx_debug_replace; its code may be the one that runs */
-  struct mx_prepared *prep; /* that it took the place of */
+  struct mx__image *image;  /* given to mx_debug_replace; it may contain the current code */
+  struct mx_prepared *prep; /* that it replaced */
 };
 
 void mx__debug_forget(struct mx_debug *g) {
@@ -39,8 +39,8 @@ static struct mx_frame *moved_to(const struct moved *list, const struct mx_frame
   return NULL;
 }
 
-/* The end of the code that must stay: the highest pc at which lanes stand or are awaited, a waiting instruction
- * included. False: some stand in a called function. */
+/* The end of the code that must stay: the highest pc at which lanes wait or are expected, including an instruction that
+ * waits. False: some lanes are in a called function. */
 static bool end_of_kept(const struct mx_block *b, uint32_t *end) {
   for (uint32_t w = 0; w < b->nwarps; w++)
     for (uint32_t n = 0; n < b->warps[w].nsplits; n++) {

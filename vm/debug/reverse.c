@@ -1,8 +1,9 @@
-/* Going back: which position an order means, repeating changes of the debugger on the way, and who wrote what.
+/* Going back: finding the position that an order means, repeating the debugger's changes on the way, and finding who
+ * wrote a value.
  *
- * The launch is taken back to the last recorded state and runs up to where it was, while every instruction is looked
- * at; the last one that fits is the answer. When none does, the state before is tried. Then the launch is taken back
- * once more and stops at the answer. */
+ * The launch is taken back to the last recorded state and runs again up to where it was, while every instruction is
+ * compared with what is looked for; the last match is the answer. If there is none, the state before is tried. Then the
+ * launch is taken back once more and stops at the answer. */
 #include "session.h"
 
 #include "vm/exec/flow.h"
@@ -56,7 +57,7 @@ static void found(struct mx_debug *g, uint64_t position) {
   s->last[s->found++ % s->count] = position;
 }
 
-/* A stop of CONTINUE, and what it is; of several the last one found tells. */
+/* Matches of CONTINUE: where it would have stopped, and why; of several the last one found counts. */
 static void found_stop(struct mx_debug *g, uint64_t position, mx_debug_reason reason, int number) {
   found(g, position);
   if (position >= g->search.end) return;
@@ -124,7 +125,7 @@ void mx__debug_search(struct mx_debug *g, struct mx_exec *x, const struct mx_ins
 void mx__debug_searched(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
   struct mx_search *s = &g->search;
   if (s->what == MX_SEARCH_REGISTER && s->is_argument && mx__ops[i->op].flags & MX_F_CALL && of_order(g, x) &&
-      of_frame(s, x->frame) && x->frame->lanes & s->lanes) { /* the call has handed it over */
+      of_frame(s, x->frame) && x->frame->lanes & s->lanes) { /* a call has passed the argument */
     found(g, g->executed);
     mx__debug_culprit(g, x, i, x->frame->lanes & s->lanes, &s->culprit);
     s->culprit.function = x->frame->parent->fn->func->name;
@@ -167,8 +168,8 @@ static mx_status travel(struct mx_debug *g, uint64_t position, mx_debug_reason r
   return take_back(g, position, stop);
 }
 
-/* Looks for the `count` last fits before here; *position: the answer. False: there are not so many. The launch then
- * stands at a place that nobody asked for: travel comes next. */
+/* Looks for the last `count` matches before here; *position: the answer. False: there are fewer. Afterwards the launch
+ * is at an arbitrary place: travel() must follow. */
 static bool search(struct mx_debug *g, uint64_t count, uint64_t *position) {
   struct mx_search *s = &g->search;
   uint64_t end = g->executed, missing = count;

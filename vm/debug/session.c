@@ -36,7 +36,7 @@ static void describe(struct mx_debug *g, struct mx_exec *x, uint32_t func, uint3
 /* Waits for the next order. False: the session is to end. */
 static bool stand(struct mx_debug *g, struct mx_exec *x) {
   struct mx_device *d = g->device;
-  /* people want to see it now, and once */
+  /* output printed so far is shown now, and once */
   if (g->muted && g->executed <= g->muted) mx__output_discard(d);
   else mx__output_flush(d);
   mx__group_release(x->launch);
@@ -56,7 +56,7 @@ static bool stand(struct mx_debug *g, struct mx_exec *x) {
   return go;
 }
 
-/* A step of the order's warp begins at pc of the frame. */
+/* Notes that a step of the order's warp begins at pc of the frame. */
 static void arm(struct mx_debug *g, const struct mx_frame *f, uint32_t pc) {
   g->armed = true;
   g->start_func = f->fn->number;
@@ -64,8 +64,8 @@ static void arm(struct mx_debug *g, const struct mx_frame *f, uint32_t pc) {
   g->start_depth = f->depth;
 }
 
-/* Where the order's warp stands when the order comes. At the stop, or waiting in an instruction: that one is the step's
- * start. Else it has an instruction before it that the step is to run: the step begins there, when its turn comes. */
+/* Where the order's warp is when the order comes. If it is at the stop, or waits in an instruction, that instruction is
+ * the step's start. Otherwise the step begins with the next instruction, in the warp's turn. */
 static void arm_at_order(struct mx_debug *g) {
   g->armed = false;
   if (g->x->block->index == g->block && g->x->warp->number == g->warp && g->stop.reason != MX_DEBUG_AT_TRAP) {
@@ -127,7 +127,7 @@ static const struct mx_insn *leave_for_good(struct mx_exec *x, const struct mx_i
   return mx__leave(x, i->pc, MX_EV_SLICE);
 }
 
-/* All are asked, since each keeps count. */
+/* Every breakpoint is tested, since each counts its hits. */
 static bool wants_stop(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i, mx_debug_reason *reason) {
   if (!g->begun) {
     g->begun = true;
@@ -180,7 +180,7 @@ static bool preempts(struct mx_debug *g, struct mx_exec *x, const struct mx_insn
   return true;
 }
 
-/* What a step has set off that stops behind it. */
+/* Stops behind the instruction that triggered them. */
 static void after_step(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i, uint64_t lanes) {
   if (g->divergences && x->stats.splits != g->splits)
     for (size_t n = 0; n < g->nbreaks && !g->pending; n++)
@@ -267,7 +267,7 @@ static const struct mx_insn *execute(const struct mx_debug *g, struct mx_exec *x
   return (g->step && x->launch->observed ? g->step : g->real->bodies[i->op])(x, i);
 }
 
-/* An instruction at which nothing can stop. */
+/* The body for instructions at which nothing can stop. */
 static const struct mx_insn *just_go(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i) {
   const struct mx_insn *next = execute(g, x, i);
   if (g->together) return mx__debug_uncount_trap(x, next);
@@ -338,7 +338,7 @@ struct mx_block *mx__debug_stopped(struct mx_debug *g, struct mx_exec *x, struct
 }
 
 #define BUSY_TURNS \
-  64u /* lanes that compute are not suspected as soon as those whose registers, too, are as they were */
+  64u /* so that lanes that compute are not suspected at once, as those are whose registers do not change either */
 
 static uint64_t longest_quiet(const struct mx_debug *g, const struct mx_launch *l) {
   return g->hang_turns * BUSY_TURNS * l->resident;
@@ -353,7 +353,7 @@ static bool note_turn(struct mx_debug *g, const struct mx_block *b, uint64_t dig
   return same;
 }
 
-/* Nobody watches memory then: so they part. */
+/* Other workers may join only while memory is not observed, so they leave. */
 void mx__debug_spun(struct mx_debug *g, struct mx_launch *l, const struct mx_block *b, uint64_t digest) {
   if (!g->hang_turns) return;
   note_turn(g, b, digest);
@@ -491,7 +491,7 @@ static struct mx_debug *session_new(mx_kernel *k, const mx_launch_config *config
   if (checked) g->step = g->device->checker->step, g->found = g->device->checker->found(g->device->check);
   if (g->bodies && checked) g->prep = g->device->checker->prepare(k, &g->level, config->shared_bytes);
   else if (g->bodies) g->prep = mx__prepare(&k->module->image->image, k->func, k->module->var_address, &g->level);
-  if (g->prep) g->prep->clocks = true; /* somebody may look */
+  if (g->prep) g->prep->clocks = true; /* the debugger may read clocks */
   for (uint32_t f = 0; g->prep && f < g->prep->nfuncs;
        f++) /* compiled code that does not want an instruction has it executed, and nothing asked */
     for (uint32_t n = 0; n < g->prep->funcs[f].ninsns; n++)

@@ -18,8 +18,8 @@ struct mx_breakpoint {
   uint64_t hits;
   struct mx_place *places;
   uint32_t nplaces;
-  bool divergence; /* no places: behind each branch that lanes leave in two directions */
-  bool write;      /* no places: behind each write to [address, address + bytes) as seen from `block` */
+  bool divergence; /* it has no places: stops behind each divergent branch */
+  bool write;      /* it has no places: stops behind each write to [address, address + bytes) as seen from `block` */
   mx_addr address;
   uint64_t bytes, block;
   mx_debug_ask ask; /* NULL: stops always */
@@ -34,7 +34,7 @@ struct mx_register_place {
   uint16_t slot;
 };
 
-/* What going back is looking for; reverse.c. */
+/* What reverse.c looks for. */
 struct mx_search {
   bool on;
   uint64_t end;             /* position at which the search of this piece ends */
@@ -62,7 +62,7 @@ struct mx_debug {
   mx_device *device;
   mx_kernel *kernel;
   const struct mx_level *real; /* the bodies that do the work */
-  mx_body *bodies;             /* all the same: they ask the session first */
+  mx_body *bodies;             /* all equal: the body that tests whether to stop */
   mx_body entry_body;          /* of entries of compiled code */
   struct mx_level level;
   struct mx_prepared *prep; /* of this session alone: its bodies differ */
@@ -70,8 +70,7 @@ struct mx_debug {
   uint8_t *params;
   size_t param_bytes;
 
-  atomic_int
-      pause; /* by any thread, at any time: apart from what g->lock guards, which is read several bytes at once */
+  atomic_int pause; /* set by any thread at any time; not among the bit-fields that g->lock guards */
   pthread_t thread;
   struct mx_lock lock;
   pthread_cond_t moved;
@@ -81,8 +80,8 @@ struct mx_debug {
     mx_ref ref;
   } * by_hand; /* registers that the debugger has written */
   size_t nby_hand;
-  bool jumped;                /* code was passed over: who has written a register is not to be told from the code */
-  struct mx_trap_record trap; /* at a trap: what is to be said of it */
+  bool jumped;                /* code was skipped, so the code does not tell who has written a register */
+  struct mx_trap_record trap; /* at a trap: the record about it */
   bool quit, ended, running, begun, trap_shown;
   bool over;        /* recorded, and at the launch's end: only going back is possible */
   bool fresh;       /* no mx_debug_ask since the last order */
@@ -101,7 +100,7 @@ struct mx_debug {
   uint32_t start_line, start_func, start_depth;
   const struct mx_block *focus_block; /* at the order; NULL: not resident then */
   uint64_t executed;
-  bool plain; /* the order is to go on, and nothing but breakpoints is to be asked */
+  bool plain; /* the order is to continue, and only breakpoints can end it */
 
   bool together; /* the launch runs on several workers: parallel.c. Changed while only the session's does */
   uint64_t alone, alone_until; /* instructions before it does; of its worker's, when it will. UINT64_MAX: never */
@@ -109,7 +108,7 @@ struct mx_debug {
 
   const struct mx_insn *at; /* the instruction that runs */
   const struct mx_insn
-      *pass;       /* do not ask again at this instruction: it has stopped already, before its code changed */
+      *pass;       /* do not stop again at this instruction: it stopped already, before its code was replaced */
   bool moved_code; /* the split at hand stands elsewhere than when it stopped: other code, or a jump */
 
   struct mx_breakpoint *breaks;
@@ -118,7 +117,7 @@ struct mx_debug {
   uint8_t **marks;          /* by function: by pc: is there an enabled breakpoint? NULL: nowhere */
   bool divergences, writes; /* some enabled breakpoint is of that kind */
   uint64_t splits;          /* divergent branches seen */
-  int pending;              /* breakpoint that the last instruction set off; 0: none */
+  int pending;              /* the breakpoint that the last instruction triggered; 0: none */
   mx_addr pending_address;
   mx_debug_culprit pending_writer;
   mx_debug_ask watch;
@@ -133,9 +132,9 @@ struct mx_debug {
 
   uint64_t seed, random; /* of mx_debug_schedule; state of its generator */
   uint64_t hang_turns;   /* of mx_debug_suspect_hang; 0: endless */
-  uint64_t quiet;        /* turns in a row in which everybody spun and no value in memory changed */
+  uint64_t quiet;        /* turns in a row in which all lanes spun and no value in memory changed */
   uint64_t seen[64];     /* what the registers of blocks were, by number, when they spun last */
-  uint64_t sure;         /* of these, turns in which memory was watched */
+  uint64_t sure;         /* of these, turns during which memory was observed */
   bool checks_values, value_changed;
   struct mx_written {
     unsigned char *at;
@@ -201,8 +200,8 @@ const struct mx_insn *mx__debug_uncount_trap(struct mx_exec *x, const struct mx_
 mx_status mx__compiled_begin(struct mx_debug *g);
 void mx__compiled_end(struct mx_debug *g);
 void mx__compiled_free(struct mx_debug *g);
-/* Lanes in which a place of a frame, which stands at pc, holds what the program has there: others may be as compiled
- * code, which no longer needed them, found them. */
+/* The lanes in which a slot of a frame at pc has its current value; in others, compiled code has not stored it, since
+ * it was dead. */
 uint64_t mx__compiled_known(struct mx_debug *g, const struct mx_frame *f, uint32_t pc, uint32_t offset, unsigned cls);
 void mx__compiled_steps(struct mx_debug *g, struct mx_exec *x,
                         const struct mx_insn *i); /* the interpreter executes i */
@@ -227,13 +226,13 @@ mx_status mx__debug_resume(struct mx_debug *g, mx_debug_stop *stop);
 const char *mx__mnemonic(unsigned op);
 struct mx_block *mx__debug_block(struct mx_debug *g, uint64_t number); /* NULL: not resident */
 size_t mx__debug_blocks(struct mx_debug *g, struct mx_block ***list);  /* malloc'ed, by number */
-/* Split n of the order in which they run; NULL: there is none. */
+/* The n-th split in the order in which they run; NULL: there is none. */
 struct mx_split *mx__debug_split(struct mx_debug *g, struct mx_block *b, struct mx_warp *w, uint32_t n);
 /* Finds a name or slot at a pc of a function; not special registers. */
 bool mx__debug_place(const struct mx_func *f, uint32_t pc, const char *name, struct mx_register_place *p);
 /* name NULL: the kernel. NULL: the kernel does not use it. */
 const struct mx_pfunc *mx__debug_function(const struct mx_debug *g, const char *name);
-/* Where it begins in the frame; slot: its own, or a neighbour's. */
+/* Its offset in the frame; slot: its own, or a neighbour's. */
 uint32_t mx__debug_offset(const struct mx_pfunc *fn, uint32_t lanes, const struct mx_register_place *p, uint32_t slot);
 /* A frame of a split and the pc at which it stands. */
 mx_status mx__debug_frame(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t split, uint32_t n,
@@ -251,7 +250,7 @@ void mx__record_take(struct mx_debug *g,
 void mx__record_info(const struct mx_debug *g, mx_debug_recording *out);
 void mx__record_writes(struct mx_debug *g, unsigned char *lo, unsigned char *hi, unsigned char *at, uint64_t bytes);
 void mx__record_turn(struct mx_debug *g, struct mx_exec *x, struct mx_block *b);
-void mx__record_first(struct mx_debug *g); /* nothing has run: as good as the beginning of a turn */
+void mx__record_first(struct mx_debug *g); /* nothing has run yet, which is the same as the beginning of a turn */
 struct mx_block *mx__record_rewind(struct mx_debug *g, struct mx_exec *x); /* the block to run */
 void mx__record_cut(struct mx_debug *g); /* a change at this position: what came behind it is forgotten */
 bool mx__record_is_empty(const struct mx_debug *g);
@@ -259,7 +258,7 @@ void mx__record_forget(struct mx_debug *g); /* the code has changed: begins anew
 /* reverse.c: is this instruction, before or behind which the launch is, one that is looked for? */
 void mx__debug_search(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i);
 void mx__debug_searched(struct mx_debug *g, struct mx_exec *x, const struct mx_insn *i);
-/* Changes by the debugger, which reverse.c repeats when the launch comes by again; record.c keeps them. */
+/* Changes by the debugger; reverse.c repeats them when the launch passes their positions again; record.c keeps them. */
 struct mx_edit {
   uint64_t position;
   enum { MX_EDIT_REGISTER, MX_EDIT_MEMORY, MX_EDIT_JUMP } what;
@@ -282,7 +281,7 @@ void mx__edit_register(struct mx_debug *g, uint64_t block, uint32_t warp, uint32
 void mx__edit_memory(struct mx_debug *g, uint64_t block, uint32_t warp, uint32_t lane, mx_addr address,
                      const void *from, size_t bytes);
 
-/* MX_OK while the session stands still and has not ended; else the failure is told. */
+/* MX_OK while the session is stopped and has not ended; otherwise records the failure. */
 mx_status mx__debug_ready(struct mx_debug *g, const char *call);
 /* Whose worker this thread is, in the midst of an mx_debug_ask or doing again what a user changed: it may look while
  * the launch runs, and holds the device's memory for reading already. NULL: nobody's. */

@@ -1,5 +1,5 @@
-/* What every part of a session asks of its state: whether calls may look at it now, and who has done something where.
- */
+/* Questions that every part of a session asks about its state: whether calls may inspect it now, and who has done
+ * something at which place. */
 #include "session.h"
 
 #include "vm/exec/trap.h"

@@ -1,5 +1,5 @@
-/* What a debugging session does when memory is about to be written: keeps the old bytes for going back, tells
- * watchpoints, and notices whether any value changes. Sessions that want none of it are never asked. */
+/* What a debugging session does when memory is about to be written: keeps the old bytes for going back, triggers
+ * watchpoints, and notices whether any value changes. Sessions that need none of this do not get called. */
 #include "session.h"
 
 #include "vm/exec/async.h"
@@ -10,7 +10,7 @@
 
 #define PAGE 4096u
 
-/* The piece of host memory that belongs to nobody but the space of this address. */
+/* The range of host memory that contains the address and belongs to its space alone. */
 static void owner(const struct mx_exec *x, uint64_t address, unsigned char *host, uint64_t bytes, unsigned char **lo,
                   unsigned char **hi) {
   const struct mx_launch *l = x->launch;

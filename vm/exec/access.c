@@ -33,14 +33,14 @@ bool mx__block_local(struct mx_exec *x) {
   return true;
 }
 
-/* Windows that belong to the block or the warp: their bounds hold everywhere in a launch. */
+/* Windows that belong to the block or the warp: their bounds are the same everywhere in a launch. */
 static void window_bounds(const struct mx_exec *x, unsigned kind, uint64_t base, struct mx_bounds *b) {
   const struct mx_launch *l = x->launch;
   uint64_t span = kind == MX_SHARED ? l->shared_bytes : kind == MX_LOCAL ? l->local_bytes : l->param_bytes;
   *b = (struct mx_bounds){.lo = base, .span = span, .off = 0, .kind = kind, .writable = kind != MX_PARAM};
 }
 
-/* Of this device, or of one beside it. */
+/* Among the allocations of this device or of its peers. */
 static const struct mx_alloc *find_record(const struct mx_launch *l, uint64_t address, struct mx_region **region) {
   const struct mx_alloc *a = mx__memory_record(l->memory, address, region);
   const bool shared = address >> MX_WINDOW_SHIFT == MX_WINDOW_GLOBAL && address < MX_HEAP_START;
@@ -85,7 +85,7 @@ bool mx__access_bounds(struct mx_exec *x, unsigned space, uint64_t addr, struct 
   return true;
 }
 
-/* What an instruction remembers, and what compiled code makes of it. */
+/* What an instruction's cache holds, and how compiled code uses it. */
 static void keep_bounds(const struct mx_exec *x, struct mx_bounds *cache, const struct mx_bounds *b) {
   *cache = *b;
   cache->host = (uint64_t)(uintptr_t)x->window[b->kind] + b->off - b->lo;
@@ -160,7 +160,7 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
                      unsigned space, bool write, unsigned char **host) {
   struct mx_bounds *cache = &x->bounds[i->index], b = *cache, first = {0};
   bool seen = write && x->launch->debug && x->launch->hooks->sees_writes(x->launch->debug);
-  if (seen) b.span = 0; /* what is remembered of a write that a session sees says read-only: see below */
+  if (seen) b.span = 0; /* a session must see this write, so the cache allows reading only: see below */
   uint64_t outside = 0, misaligned = 0, read_only = 0;
   bool have = false, keep = true, unmapped = false;
   MX_FOR_LANES (l, m) {
@@ -179,9 +179,9 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
   if (!wrong) {
     if (seen) {
       x->launch->hooks->writes(x, m, addr, mx_space_window(space), bytes, host);
-      first.writable = false; /* the next one is to come here, too */
+      first.writable = false; /* so that the next write comes here, too */
     }
-    if (mx__sees_accesses(x->launch)) /* nothing is kept: so is the next one */
+    if (mx__sees_accesses(x->launch)) /* nothing is cached, so the next access comes here, too */
       return notify(x, i, m, addr, bytes, space, write, host);
     if (have) keep_bounds(x, cache, &first);
     return true;

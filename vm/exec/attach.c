@@ -26,7 +26,7 @@ const struct mx_insn *mx__jit_entry_body(struct mx_exec *x, const struct mx_insn
     x->stats.warps_compiled++;
   }
   x->stats.enters++;
-  mx__uncount(x, i); /* compiled code counts for itself */
+  mx__uncount(x, i); /* compiled code counts this instruction itself */
   uint64_t before = x->steps;
   const struct mx_insn *next =
       mx__jit_enter(x, atomic_load_explicit(&fn->jit, memory_order_acquire), fn->entry_of[i - fn->insns], i);
@@ -38,15 +38,15 @@ const struct mx_insn *mx__jit_entry_body(struct mx_exec *x, const struct mx_insn
 }
 
 static const struct mx_insn *go_over(struct mx_exec *x, const struct mx_insn *i) {
-  /* In stress mode every other time the interpreter goes on; a launch without the JIT may share code with one that has
-   * it. */
+  /* In stress mode the interpreter goes on every other time. A launch without the JIT may share prepared code with one
+   * that uses it. */
   if (x->jit_off || atomic_load_explicit(&x->launch->interpreted, memory_order_relaxed) ||
       (x->stress && mx__random(x) & 1) || (x->launch->probe && x->launch->probe->stays && x->launch->probe->stays(x)))
     return mx__body_without_code(x, i)(x, i);
   return mx__jit_entry_body(x, i);
 }
 
-/* The instruction of entry e: behind the pseudo-instruction, since arriving comes first. */
+/* The instruction of entry e: the one behind the pseudo-instruction, which must run first. */
 static struct mx_insn *entry(const struct mx_pfunc *fn, const struct mx_jit_code *code, uint32_t e) {
   struct mx_insn *i = &fn->insns[fn->index_of_pc[code->entries[e].pc]];
   return i->kind == MX_INSN_JOIN ? i + 1 : i;

@@ -6,15 +6,16 @@
 #include "mx/mx.h"
 #include "jitabi.h"
 
-/* May be called while workers run fn: they enter the compiled code when they next come to an entry. Once for a
- * function. The code must stay loaded as long as the prepared kernel lives. False: out of memory, nothing changed. */
+/* May be called while workers run fn: they enter the compiled code when they next come to an entry. To be called once
+ * for each function. The code must stay loaded as long as the prepared kernel exists. False: out of memory, nothing has
+ * changed. */
 bool mx__jit_attach(struct mx_pfunc *fn, struct mx_jit_code *code, mx_body enter); /* enter NULL: the usual one */
-/* Its entries get the body `leave`; nobody runs fn. */
+/* Its entries get the body `leave`. No worker may be running fn. */
 void mx__jit_detach(struct mx_pfunc *fn, struct mx_jit_code *code, mx_body leave);
 /* The body of an instruction at an entry: continues in compiled code. */
 const struct mx_insn *mx__jit_entry_body(struct mx_exec *x, const struct mx_insn *i);
 
-/* Why compiled code was left, from where the interpreter goes on. */
+/* Why compiled code was left, judged by the instruction at which the interpreter goes on. */
 enum mx_exit_reason mx__exit_reason(const struct mx_exec *x, const struct mx_insn *next);
 
 #endif

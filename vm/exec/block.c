@@ -1,4 +1,4 @@
-/* A block as an object: its memory, its beginning and its end. How its warps run is turns.c's. */
+/* A block as an object: its memory, its beginning and its end. turns.c runs its warps. */
 #include "block.h"
 
 #include "async.h"
@@ -13,7 +13,7 @@
 static size_t align_up(size_t n, size_t a) { return (n + a - 1) / a * a; }
 
 /* ---- memory -----------------------------------------------------------------------------------------------*/
-/* One piece: warps, thread numbers, barrier counts, shared memory. */
+/* One allocation holds warps, thread numbers, barrier counts and shared memory. */
 static struct mx_block *member_new(struct mx_launch *l) {
   struct mx_block *b = calloc(1, sizeof *b);
   if (!b) return NULL;
@@ -21,7 +21,7 @@ static struct mx_block *member_new(struct mx_launch *l) {
   b->launch = l;
   b->nwarps = l->warps;
   size_t warps = align_up(sizeof(struct mx_warp) * b->nwarps, 64), tids = (size_t)b->nwarps * l->lanes * 4;
-  /* compiled code reads two vectors from an element on */
+  /* compiled code may read two vectors from an element on */
   size_t arrived = align_up(MX_ALL_BARRIERS * sizeof(uint64_t) * b->nwarps, 64),
          shared = align_up(l->shared_bytes + 128u, 64);
   b->memory = aligned_alloc(64, align_up(warps + 3 * tids + arrived + shared, 64));
@@ -45,7 +45,7 @@ static struct mx_block *member_new(struct mx_launch *l) {
     b->warps[w].number = w;
     for (unsigned d = 0; d < 3; d++) b->warps[w].tid[d] = tid[d] + (size_t)w * l->lanes;
   }
-  if (l->debug && !mx__block_map_local(b)) return mx__block_free(b), NULL; /* a session looks at it, used or not */
+  if (l->debug && !mx__block_map_local(b)) return mx__block_free(b), NULL; /* a session may look at it at any time */
   if (l->probe && l->probe->block_new && !l->probe->block_new(b)) return mx__block_free(b), NULL;
   return b;
 }
@@ -79,7 +79,7 @@ void mx__block_free(struct mx_block *b) {
 }
 
 /* ---- a block's life -----------------------------------------------------------------------------------------*/
-/* Number `number` of a grid: where in it. */
+/* The coordinates of block number `number` of a grid. */
 static void place_in(const uint32_t grid[3], uint64_t number, uint32_t at[3]) {
   const uint64_t row = number < grid[0] ? 0 : number / grid[0]; /* divisions cost as much as a warp's beginning */
   at[0] = (uint32_t)(number - row * grid[0]);
@@ -115,7 +115,7 @@ static void member_start(struct mx_block *b, uint64_t unit) {
     memset(bar->arrived, 0, sizeof *bar->arrived * b->nwarps);
   }
   b->barriers_used = 0;
-  mx__async_end(b); /* compiled code goes from block to block by itself */
+  mx__async_end(b); /* needed where compiled code goes from block to block by itself */
   mx__async_clear(b);
   if (l->debug) l->hooks->clears(l->debug, b);
   if (l->shared_bytes) memset(b->shared, 0, l->shared_bytes);
@@ -136,7 +136,7 @@ void mx__block_enter(struct mx_exec *x, struct mx_block *b) {
   }
   if (!b->local && atomic_load_explicit(&b->launch->uses_local, memory_order_relaxed) && !mx__block_map_local(b))
     for (uint32_t k = 0; k < x->prep->nbounds; k++)
-      if (x->bounds[k].kind == MX_LOCAL) x->bounds[k] = (struct mx_bounds){0}; /* asked for again at the next access */
+      if (x->bounds[k].kind == MX_LOCAL) x->bounds[k] = (struct mx_bounds){0}; /* looked up again at the next access */
   for (unsigned d = 0; d < 3; d++) x->sreg[MX_SR_CTAID_X + d] = x->sreg[MX_SR_CLUSTERID_X + d] = b->ctaid[d];
   if (b->nmembers == 1) return;
   for (unsigned d = 0; d < 3; d++) {

@@ -7,13 +7,14 @@
 
 enum mx_block_status {
   MX_BLOCK_DONE,    /* all threads have ended */
-  MX_BLOCK_PARKED,  /* everyone left spins or waits; worth another turn after others ran */
-  MX_BLOCK_YIELDED, /* it has gone on for long: others may have their turn, for one of which it may wait */
-  MX_BLOCK_STOPPED, /* trap raised, or x->stop seen */
+  MX_BLOCK_PARKED,  /* all lanes spin or wait; another turn is worthwhile after other blocks have run */
+  MX_BLOCK_YIELDED, /* it has run for long: other blocks, for one of which it may be waiting, should have a turn */
+  MX_BLOCK_STOPPED, /* a trap was raised, or x->stop is set */
 };
 
-/* Blocks of a cluster run together: one worker has them all, and takes the first of them, the leader, for all. A block
- * alone is the leader of a cluster of one. Calls that speak of a unit take the leader, but where they say otherwise. */
+/* The blocks of a cluster run together: one worker runs all of them, and refers to them by the first one, the leader. A
+ * block without cluster is the leader of a cluster of one. A function for a unit takes the leader unless it says
+ * otherwise. */
 
 /* The objects of a unit of this launch's shape, its leader; NULL: out of memory. Their memory is reused by every unit
  * they run. */
@@ -28,69 +29,71 @@ struct mx_taken {
  * place, one after the other. */
 enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b, struct mx_taken *then);
 void mx__block_free(struct mx_block *b);
-/* queue.c: a round of its warps has ended in which something went on. True: others are to have their turn, for one of
- * which it may wait. */
+/* queue.c: a pass over its warps has ended in which something made progress. True: other blocks, for one of which it
+ * may be waiting, should have a turn. */
 bool mx__block_yields(struct mx_block *b, const struct mx_taken *then);
-#define MX_TURN_PASSES (1u << 16) /* in a turn; some 100 ms, where each is from one barrier to the next */
-/* barrier.c: opens the barrier of the cluster, if all have arrived. */
+#define MX_TURN_PASSES (1u << 16) /* passes in one turn: some 100 ms if each goes from one barrier to the next */
+/* barrier.c: releases the cluster's barrier if all have arrived. */
 void mx__cluster_recheck(struct mx_block *leader);
-/* What its turn needs of x. */
+/* Prepares x for the block's turn. */
 void mx__block_enter(struct mx_exec *x, struct mx_block *b);
-/* access.c: maps local memory, and that of the current block if it is not there yet; false: the host has none left. */
+/* access.c: maps local memory; the block's is allocated if that has not been done yet. False: the host is out of
+ * memory. */
 bool mx__block_map_local(struct mx_block *b);
 bool mx__block_local(struct mx_exec *x);
-/* The lanes that warp w begins with. */
+/* The lanes with which warp w begins. */
 uint64_t mx__block_lanes(const struct mx_block *b, uint32_t w);
-/* Warps from w on begin. False: out of memory. */
+/* The warps from w on begin. False: out of memory. */
 bool mx__block_begin_warps(struct mx_exec *x, struct mx_block *b, uint32_t w);
 
 /* ---- between block.c, turns.c, warp.c and barrier.c ---------------------------------------------------------------*/
-#define MX_BARRIERS 16                    /* that programs name */
-#define MX_CLUSTER_BARRIER MX_BARRIERS    /* that of the cluster: what the block adds to it */
-#define MX_CLUSTER_OWED (MX_BARRIERS + 1) /* lanes that have arrived there, and not waited since */
+#define MX_BARRIERS 16                 /* that programs can name */
+#define MX_CLUSTER_BARRIER MX_BARRIERS /* the cluster's barrier: this block's arrivals there */
+/* lanes that have arrived at the cluster's barrier and have not waited since */
+#define MX_CLUSTER_OWED (MX_BARRIERS + 1)
 #define MX_ALL_BARRIERS (MX_BARRIERS + 2)
 struct mx_barrier {
-  uint32_t want;      /* threads to wait for; 0: all that live */
-  uint64_t *arrived;  /* lanes of each warp that have arrived */
-  uint32_t hold, all; /* red: how many predicates held; arrivals that took part in a reduction */
+  uint32_t want;      /* how many threads are expected; 0: all living ones */
+  uint64_t *arrived;  /* by warp: the lanes that have arrived */
+  uint32_t hold, all; /* reductions (red): for how many arrivals the predicate held; how many arrivals took part */
 };
 struct mx_block {
   struct mx_launch *launch;
   struct mx_block *leader, **members; /* of the unit: its first block; the leader's list of them, by rank */
   uint32_t nmembers;
-  uint64_t unit, index; /* number of the unit; of the block in the grid, x fastest */
+  uint64_t unit, index; /* number of the unit; number of the block in the grid, x fastest */
   uint32_t rank, ctaid[3];
-  bool ended; /* while others of its unit run: its shared memory is gone */
+  bool ended; /* it has ended while others of its unit still run, and its shared memory is gone */
   struct {
     uint32_t member;
     bool alive, went_on, spun, yielded;
-  } pass; /* leader: whose turn it is in the unit, and what those before it have come to */
+  } pass; /* the leader's: whose turn it is in the unit, and the outcome of the turns before it */
   uint32_t nwarps;
   uint32_t spins;  /* turns in which its warps only spun or waited */
-  uint32_t passes; /* in which something went on, since it last might have yielded */
-  uint32_t begun;  /* warps that have begun, from the first on */
+  uint32_t passes; /* passes in which something made progress, since it last could have yielded */
+  uint32_t begun;  /* how many warps have begun, from the first on */
   struct {
     uint32_t warp;
     bool alive, went_on, spun;
-  } round;      /* whose turn it is, and what those before it have come to */
-  bool started; /* its warps stand at the first instruction, or beyond */
+  } round;      /* whose turn it is, and the outcome of the turns before it */
+  bool started; /* its warps have begun */
   struct mx_warp *warps;
   unsigned char *shared;
-  uint32_t barriers_used; /* by number, those at which somebody has arrived */
+  uint32_t barriers_used; /* a set: the barriers at which lanes have arrived */
   struct mx_barrier barriers[MX_ALL_BARRIERS];
-  struct mx_async *async;        /* copies under way: async.h; NULL: there has been none */
-  struct mx_warp_copies *copies; /* async->warp, where compiled code may add to them by itself; or NULL */
-  uint32_t timeouts;    /* times in a row that lanes at mbarriers were told that their time is over, and came back */
-  bool time_over;       /* they are to be told in the block's next turn */
-  unsigned char *local; /* of all its lanes; zero at first */
+  struct mx_async *async;        /* pending copies: async.h; NULL: there have been none */
+  struct mx_warp_copies *copies; /* async->warp, if compiled code may add copies by itself; or NULL */
+  uint32_t timeouts;    /* how often in a row lanes at mbarriers were told that their time is over, and came back */
+  bool time_over;       /* lanes will be told so in the block's next turn */
+  unsigned char *local; /* all lanes' local memory, zero at first */
   size_t local_bytes;
-  uint64_t digest; /* stuck.c: of its registers, when it last had its turn in vain */
+  uint64_t digest; /* stuck.c: of its registers, at the end of its last turn without progress */
   void *memory;
   struct mx_probed_block *probed; /* a tool's: hooks.h */
   void *observed;                 /* a tool's own: hooks.h */
 };
 
-/* All blocks of the unit of b into list; how many there are. */
+/* Lists all blocks of b's unit; returns how many there are. */
 static inline uint32_t mx__block_members(const struct mx_block *b, struct mx_block **list) {
   for (uint32_t k = 0; k < b->nmembers; k++) list[k] = b->leader->members[k];
   return b->nmembers;

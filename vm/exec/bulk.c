@@ -1,5 +1,5 @@
-/* Bulk copies, stores that land later, and their reductions: pieces of one lane, of any size. Those to shared memory
- * tell an mbarrier of the block that they go to when they land; those to global memory are in bulk groups. */
+/* Bulk copies, stores that land later, and their reductions: pieces of one lane, of any size. Copies to shared memory
+ * signal an mbarrier of the target's block when they land; those to global memory are in bulk groups. */
 #include "async.h"
 #include "core/format.h"
 #include "vm/exec/access.h"
@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FIRST_64 = 11 }; /* reductions.h: where those of 64 bits begin */
+enum { FIRST_64 = 11 }; /* the first 64-bit operation in reductions.h */
 
 /* ---- issuing --------------------------------------------------------------------------------------------*/
 static bool is_narrow(const struct mx_insn *i, unsigned k) { return mx__types[mx__ops[i->op].opnd[k].type].bits == 32; }
-/* The address that operands k and k + 1 make. */
+/* The address that operand k and the offset in operand k + 1 make. */
 static uint64_t address(const struct mx_exec *x, const struct mx_insn *i, unsigned k, uint64_t lane) {
   const void *base = mx__operand(x, mx__operand_ref(i, k));
   const uint64_t off = *(const uint64_t *)mx__operand(x, mx__operand_ref(i, k + 1));
@@ -23,7 +23,7 @@ static const struct mx_insn *wrong(struct mx_exec *x, const struct mx_insn *i, m
                                    char *detail) {
   return mx__trap_at(x, i, kind, 1ull << lane, detail);
 }
-/* Both are in one block's shared memory: that of `to`; NULL: they are not. */
+/* The block whose shared memory contains both addresses; NULL: there is none. */
 static struct mx_block *in_one_block(struct mx_exec *x, const unsigned char *to, const unsigned char *signal) {
   struct mx_block *of = mx__shared_owner(x->block, to);
   return of && of == mx__shared_owner(x->block, signal) ? of : NULL;
@@ -43,8 +43,8 @@ static struct mx_copy *piece(struct mx_exec *x, const struct mx_insn *i, uint64_
   return c;
 }
 
-/* What the rows of bulk copies have in common; spaces are those of shared addresses, which may be generic ones where
- * the space says so. */
+/* The common part of bulk copies' rows. A space named as shared memory may also be given by a generic address, if its
+ * register has 64 bits. */
 struct form {
   bool to_shared, from_shared, cast;
   unsigned mask;
@@ -56,10 +56,10 @@ static struct form form_of(unsigned op) {
                    .cast = strstr(s, "multicast") != NULL};
   return f;
 }
-/* Shared addresses may stand in the window as generic ones do, in registers of 64 bits. */
+/* In 64-bit registers, shared addresses may be generic ones. */
 static unsigned shared_space(uint64_t a) { return a >> MX_WINDOW_SHIFT == MX_WINDOW_SHARED ? MX_GENERIC : MX_SHARED; }
 
-/* One lane's copy to one block. False: *next is what comes. */
+/* One lane's copy to one block. False: it stopped, and *next is what the body returns. */
 static bool copy_to(struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint64_t lane, uint64_t to,
                     uint64_t from, uint64_t signal, uint32_t size, const struct mx_insn **next) {
   unsigned char *target, *source, *mbarrier = NULL;
@@ -117,13 +117,13 @@ const struct mx_insn *mx__op_bulk_commit(struct mx_exec *x, const struct mx_insn
   MX_FOR_LANES (l, m) a->warp[x->warp->number].bulk_groups[l]++;
   return i + 1;
 }
-/* Modifier: only until sources have been read; they are read when all of it lands. */
+/* The modifier says to wait only until sources have been read; here they are read when the copies land. */
 const struct mx_insn *mx__op_bulk_wait(struct mx_exec *x, const struct mx_insn *i) {
   return mx__async_wait(x, i, mx__lanes_of(x, i), true, (uint32_t)i->o[0]);
 }
 
-/* st.async and red.async: values of one, two or four registers; the space's group comes first, then that of the
- * operation. */
+/* st.async and red.async store or combine values of one, two or four registers. Modifiers: the group for the space
+ * comes first, then that for the operation. */
 const struct mx_insn *mx__op_st_async(struct mx_exec *x, const struct mx_insn *i) {
   const struct mx_op_info *o = &mx__ops[i->op];
   const uint64_t m = mx__lanes_of(x, i);

@@ -1,9 +1,9 @@
 /* See compiled_block.h. A warp runs until it ends or arrives at barrier 0 with all its lanes; the warp that arrives
- * last goes on at once, as barrier.h says. Whatever else happens, the interpreter does: the state of the waiting warps
- * is written back, and turns.c goes on with them, until all have arrived at barrier 0 again.
+ * last goes on at once, as barrier.h says. All other cases are left to the interpreter: the state of the waiting warps
+ * is written back, and turns.c runs them until all have arrived at barrier 0 again.
  *
- * A warp begins when its first turn comes, mostly in the frame of the one that has just ended: what a warp of few
- * instructions costs is what is written here before its first and after its last. */
+ * A warp begins when its first turn comes, mostly in the frame of the warp that has just ended. For warps of few
+ * instructions, the code here before the first and after the last one is most of their cost. */
 #include "compiled_block.h"
 
 #include "attach.h"
@@ -23,7 +23,7 @@ static void release(struct mx_block *b) {
   }
 }
 
-/* Warp `at`, if it is one, leaves; what it waits for, if anything, the machine knows. */
+/* Warp `at`, if there is one, leaves the chain; the machine knows what it waits for. */
 static void record_arrivals(struct mx_block *b, uint32_t at) {
   struct mx_barrier *bar = &b->barriers[0];
   for (uint32_t w = 0; w < b->nwarps; w++) {
@@ -35,8 +35,7 @@ static void record_arrivals(struct mx_block *b, uint32_t at) {
   }
 }
 
-/* Warps that have their registers in compiled code's form get them into their frames, where a debugger sees and changes
- * them. */
+/* Moves registers from compiled code's form into frames, where a debugger can read and change them. */
 static void settle(struct mx_exec *x, struct mx_block *b, const struct mx_jit_code *code) {
   unsigned char *const base = x->base[0];
   const uint64_t mask = x->mask;
@@ -56,35 +55,36 @@ static void settle(struct mx_exec *x, struct mx_block *b, const struct mx_jit_co
 /* ---- beginnings and ends -----------------------------------------------------------------------------------*/
 struct block_run {
   struct mx_jit_code *code;
-  struct mx_jit_state state;   /* its records are not touched before they are needed */
-  struct mx_frame *left;       /* by a warp that has ended, for the next one to begin; NULL, or the current frame */
+  struct mx_jit_state state;   /* its large members are not written before they are needed */
+  struct mx_frame *left;       /* the frame of a warp that has ended, for the next one; NULL, or the current frame */
   const struct mx_taken *then; /* blocks that the worker has taken */
-  bool clean, looked_at;       /* registers are read before they are written: by code, or by a debugger who stops it */
-  /* From its first warp on, so many have the same lanes: all of them, or the block's only warp has what there is. None,
-   * where somebody counts steps, of each warp, or reads clocks. */
+  /* registers must begin as zeros, because code reads them before it writes them, or a debugger may stop it */
+  bool clean, looked_at;
+  /* How many warps, from the first on, have all their lanes, or 1 for a block's only warp. 0 if somebody counts each
+   * warp's steps, or reads clocks. */
   uint32_t alike_warps;
   struct mx_warp_chain chain;
   uint32_t first_warp, left_at_begin; /* where it began */
 };
 
-/* Warp's turn; as in mx__warp_enter(), a slice comes whole. */
+/* Begins the warp's turn, with a whole slice, as mx__warp_enter() does. */
 static void turn_to(struct mx_exec *x, struct mx_warp *warp) {
   mx__warp_registers(x, warp);
   x->slice = MX_SLICE;
   x->reserve = 0;
 }
 
-enum { ARRIVALS = 128 }; /* at barriers, until somebody looks whether the launch is to stop */
+enum { ARRIVALS = 128 }; /* how many arrivals at barriers until the launch's stop flag is polled */
 
-/* How many arrivals compiled code may do, of warp `at` first: at most those before the one with which the block's turn
- * ends. The last of n goes on at once, so n arrivals are n - 1 turns. */
+/* How many arrivals compiled code may process, that of warp `at` first: at most those before the one with which the
+ * block's turn ends. The last of n warps goes on at once, so n arrivals are n - 1 turns. */
 static uint32_t arrivals_left(const struct mx_block *b, uint32_t at) {
   const uint64_t n = b->nwarps, turns = (uint64_t)(MX_TURN_PASSES - b->passes) * n - at;
   const uint64_t arrivals = n > 1 ? turns - 1 + (turns - 1) / (n - 1) : ARRIVALS;
   return arrivals < ARRIVALS ? (uint32_t)arrivals : ARRIVALS;
 }
 
-/* All warps wait, and go on: in compiled code alone, if they stand at one place. */
+/* All warps wait at the barrier, and may go on in compiled code alone if all are at one place. */
 static void begin_chain(struct mx_exec *x, struct mx_block *b, struct block_run *run) {
   struct mx_warp_chain *chain = &run->chain;
   for (uint32_t w = 0; w < b->nwarps; w++) {
@@ -119,7 +119,7 @@ static bool begin_in_chain(struct mx_exec *x, struct mx_block *b, struct block_r
   run->state.spill_area = chain->spill_area[0];
   return true;
 }
-/* The code has been left; false: because all warps have ended, and only x->stats has to know. */
+/* Updates the chain when code has been left; false: all warps have ended, and only x->stats needs an update. */
 static bool end_chain(struct mx_exec *x, const struct block_run *run, uint32_t kind) {
   struct mx_warp_chain *chain = x->chain;
   const uint32_t arrivals = run->left_at_begin - chain->arrivals_left,
@@ -129,7 +129,7 @@ static bool end_chain(struct mx_exec *x, const struct block_run *run, uint32_t k
   if (over && !chain->begun) x->stats.warps += chain->n, x->stats.warps_compiled += chain->n;
   for (uint32_t w = 0; over && chain->begun && w < chain->n; w++) {
     struct mx_warp *warp = &x->block->warps[w];
-    if (!warp->live) continue; /* told before */
+    if (!warp->live) continue; /* it was reported before */
     if (chain->nframes < chain->n) chain->frame[chain->nframes++] = warp->splits[0].frame;
     else mx__frame_end(x, warp->splits[0].frame);
     mx__chain_end(warp);
@@ -175,7 +175,7 @@ static void count(struct mx_exec *x, const struct mx_jit_state *s, enum mx_exit_
   x->stats.exits[why]++;
 }
 
-/* Between two rounds, for the machine to go on with. */
+/* Prepares the state between two rounds for the machine. */
 static enum mx_block_exit yield(struct mx_exec *x, struct mx_block *b, const struct block_run *r) {
   record_arrivals(b, b->nwarps);
   settle(x, b, r->code);
@@ -205,8 +205,8 @@ static bool make_room(struct mx_exec *x, struct mx_warp *warp, const struct mx_j
   mx__frame_end(x, f);
   return true;
 }
-/* The state of a warp that stands at an entry, in compiled code's form; false: it stands elsewhere, or the code wants
- * other values. */
+/* Converts the state of a warp that is at an entry to compiled code's form; false: it is elsewhere, or its values are
+ * not as the code expects. */
 static bool take_up(struct mx_exec *x, struct mx_warp *warp, const struct mx_jit_code *code) {
   const struct mx_split *s = &warp->splits[0];
   if (warp->nsplits != 1 || s->state != MX_RUNNABLE || s->frame->depth || s->frame->open || s->mask != warp->live)
@@ -225,13 +225,14 @@ static bool take_up_all(struct mx_exec *x, struct mx_block *b, const struct mx_j
   uint32_t w = 0;
   for (; w < b->nwarps; w++) {
     struct mx_warp *warp = &b->warps[w];
-    if (!warp->live || warp->resume) continue; /* those that have waited since code was left have never lost it */
+    /* warps that have been waiting since code was left still have their state in that form */
+    if (!warp->live || warp->resume) continue;
     if (!take_up(x, warp, code)) break;
     taken[w / 64] |= 1ull << (w % 64);
   }
   const bool all = w == b->nwarps;
   for (w = 0; w < b->nwarps && !all; w++)
-    if (taken[w / 64] >> (w % 64) & 1) b->warps[w].resume = 0; /* their frames have everything still */
+    if (taken[w / 64] >> (w % 64) & 1) b->warps[w].resume = 0; /* their frames are still up to date */
   mx__chain_select(x, x->warp);
   return all;
 }
@@ -294,10 +295,11 @@ static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct bloc
         s->spill_area = mx__jit_spill_in_frame(x->frame);
       } else {
         const uint32_t here =
-            x->warp->number + x->warps_begun; /* x->warp may be another one by now: where a body has caught up */
+            x->warp->number + x->warps_begun; /* x->warp may have changed, if a body has brought it up to date */
         alive -= here - w;
         w = here;
-        if (x->warps_begun && kind == MX_JIT_DONE) mx__chain_count_ended(x); /* nobody will ask for the last one */
+        /* the last one's state is not needed any more */
+        if (x->warps_begun && kind == MX_JIT_DONE) mx__chain_count_ended(x);
         else if (x->warps_begun) mx__compiled_block_update(x);
       }
       warp = x->warp;
@@ -333,7 +335,7 @@ static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct bloc
       return MX_BLOCK_EXIT_MACHINE;
     }
     b->round.alive |=
-        warp->live != 0; /* what the machine will ask about this round, should it go on in the middle of it */
+        warp->live != 0; /* the machine's record of this round, in case it has to go on in the middle of it */
     b->round.went_on = true;
     if (alive && mx__told_to_stop(x)) {
       if (atomic_load(x->stop) != MX_STOP_REST) return MX_BLOCK_EXIT_STOPPED;
@@ -354,7 +356,7 @@ static enum mx_block_exit run_blocks(struct mx_exec *x, struct mx_block *b, stru
   r.code = code;
   r.left = NULL;
   r.then = then;
-  r.clean = code->table->clean || mx__sees_accesses(l); /* a checker's shadows begin empty */
+  r.clean = code->table->clean || mx__sees_accesses(l); /* a checker's shadows in frames begin empty */
   r.looked_at = l->debug;
   r.chain.nframes = 0;
   r.alike_warps = l->steps_limit || l->prep->clocks || l->probe ? 0 : l->threads < l->lanes ? 1 : l->threads / l->lanes;

@@ -1,6 +1,6 @@
-/* Lanes that end, at ret and exit. They may be the last for which others wait, at a barrier or where lanes named by a
- * mask meet: so this stands above warp.c, which takes them out of the warp, and above sync.c and barrier.c, which ask
- * whether what they wait for is complete now. */
+/* Lanes that end, at ret and exit. Others may have been waiting for them at a barrier or a .sync operation. So this
+ * file calls warp.c, which removes lanes from the warp, as well as sync.c and barrier.c, which check whether those
+ * operations are complete now. */
 #include "warp.h"
 
 const struct mx_insn *mx__exit_lanes(struct mx_exec *x, uint64_t m) {

@@ -20,8 +20,8 @@ static const struct mx_insn *call_of(const struct mx_exec *x, const struct mx_ji
   const struct mx_insn *i = mx__at(function_of(x, &code->frames[f->parent]), f->call);
   return i->kind == MX_INSN_JOIN ? i + 1 : i;
 }
-/* Makes frame `number` and those that it was called from, lanes[] being in them by level; false: there is no memory,
- * and the launch has trapped. */
+/* Makes frame `number` and its callers, lanes[] being in them by level; false: out of memory, and the launch has
+ * trapped. */
 static bool push_frames(struct mx_exec *x, const struct mx_jit_code *code, uint32_t number, const uint64_t *lanes,
                         struct mx_frame **frames) {
   const struct mx_jit_frame *way[MX_JIT_LEVELS + 1];
@@ -57,7 +57,7 @@ static uint32_t through_frame(struct mx_exec *x, const struct mx_jit_state *s, u
   x->mask = all;
   return next != NULL;
 }
-/* The same in an inlined call. Bodies that work on the spill area need no frame, but have to know the function. */
+/* The same inside an inlined call. Bodies that work on the spill area need no frame, but must know the function. */
 static uint32_t interpret_in_inlined_call(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area,
                                           uint32_t number, uint64_t mask) {
   const struct mx_jit_code *code = s->code;
@@ -123,7 +123,7 @@ static uint32_t accessed(struct mx_exec *x, const struct mx_jit_state *s, uint32
 const struct mx_jit_help mx__jit_help = {
     fall_back, shape, diverged, accessed, mx__async_wait_of_all, mx__kept_stores, mx__kept_stores_make, mx__loop_took};
 
-/* This worker's own, for code of any function. */
+/* The worker's spill area, for code of any function. */
 static unsigned char *spill_area_of(struct mx_exec *x, const struct mx_jit_code *code) {
   if (x->spill_bytes < code->spill_bytes) {
     free(x->spill_area);
@@ -156,7 +156,7 @@ const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code 
   return mx__jit_after(x, code, kind, &s, i);
 }
 
-/* By level: lanes that are in the site's frame of that level or in one called from there. */
+/* By level: the lanes in the site's frame of that level or in frames called from there. */
 static void lanes_of(const struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site,
                      const unsigned char *spill_area, uint64_t *lanes) {
   const uint32_t levels = code->frames[site->frame].level;
@@ -168,7 +168,7 @@ static void lanes_of(const struct mx_exec *x, const struct mx_jit_code *code, co
       lanes[v] |= mx__jit_mask(code->table, spill_area + h->mask);
   }
 }
-/* Makes the splits and joins known that the code had in its masks. */
+/* Makes the splits and joins that the code had as masks. */
 static void restore_splits(struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_site *site,
                            const unsigned char *spill_area, struct mx_frame *const *frames) {
   const struct mx_jit_table *t = code->table;
@@ -204,9 +204,9 @@ const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code 
   struct mx_frame *frames[MX_JIT_LEVELS + 1];
   if (site->frame) lanes_of(x, code, site, s->spill_area, lanes);
   if (!push_frames(x, code, site->frame, lanes, frames)) return NULL;
-  mx__jit_spill_to_frame(x, code, site->first, site->n, s->spill_area,
-                         frames); /* even if nothing was executed: what comes from behind a barrier is nowhere else */
-  if (site->kind == MX_JIT_GO && site->pc == i->pc && !steps) /* a breakpoint, perhaps */
+  /* even if nothing was executed: values that were live at a barrier are only in the spill area */
+  mx__jit_spill_to_frame(x, code, site->first, site->n, s->spill_area, frames);
+  if (site->kind == MX_JIT_GO && site->pc == i->pc && !steps) /* code may have been left for a breakpoint */
     return x->launch->debug && !x->launch->hooks->unwatched(x->launch->debug, x, i) ? i : interpret(x, i);
   x->steps += steps;
   x->warp->clock += s->ticks + site->ticks;

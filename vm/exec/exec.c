@@ -1,5 +1,5 @@
-/* The context of a worker for a launch: it is made before the worker's first block; after its last one its counts are
- * added to the launch's. */
+/* The context of a worker for a launch: made before the worker's first block; after the last one its counts are added
+ * to the launch's. */
 #include "exec.h"
 
 #include "hooks.h"

@@ -1,11 +1,11 @@
 /* The machine while it runs: prepared code, frames, splits, joins, warps, and the context that both engines share.
  *
  * Compiled code (jit/) works on exactly these structures: their layout is part of the JIT cache key. Rules:
- *  - A split's state (pc, mask, frame) is true at safepoints and whenever a body returns NULL.
+ *  - A split's state (pc, mask, frame) is up to date at safepoints and whenever a body returns NULL.
  *  - x->slice counts down at every taken backward branch (target pc <= pc of the branch; once per branch executed,
  *    also when only some lanes take it) and at every call, in both engines alike; at 0 the engine stops *after* the
  *    branch or call, at the target, with MX_EV_SLICE. Nothing else preempts. So schedules are the same in both engines.
- *  - A warp's divergence may be hidden inside an engine that goes by the same order (order.h) and can tell of the
+ *  - A warp's divergence may be hidden inside an engine that keeps the same order (order.h) and can reconstruct the
  * splits. */
 #ifndef MX_VM_EXEC_H
 #define MX_VM_EXEC_H
@@ -27,7 +27,7 @@ struct mx_warp;
 struct mx_exec;
 struct mx_insn;
 
-#define MX_SLICE 1024 /* K: back edges and calls until others get their turn */
+#define MX_SLICE 1024 /* backward branches and calls until the next warp has its turn */
 /* How many slices a warp may spin before lanes that wait at a join are released: a long loop alone is no deadlock. The
  * number is halved after each release: a warp whose lanes waited for one another once is likely to do so again, as at a
  * lock. */
@@ -46,11 +46,11 @@ typedef int32_t mx_ref;
 struct mx_insn {
   mx_body fn;
   uint16_t op;
-  uint8_t mod, guard; /* guard: predicate number or MX_GUARD_NONE */
+  uint8_t mod, guard; /* guard: the predicate's number, or MX_GUARD_NONE */
   uint8_t guard_neg, nopnds;
   uint16_t kind;  /* enum mx_insn_kind: pseudo-instructions have no opcode */
   uint32_t pc;    /* word number in the function */
-  uint32_t index; /* memory: of its bounds cache; branch: of the target instruction; call: of the callee */
+  uint32_t index; /* memory: its bounds cache's number; branch: the target instruction's; call: the callee's */
   union {
     uint32_t reconv; /* branch: reconvergence pc */
     uint32_t rank;   /* JOIN: of its block, see order.h */
@@ -61,11 +61,11 @@ struct mx_insn {
 };
 enum mx_insn_kind {
   MX_INSN_OP,
-  MX_INSN_JOIN /* before the instruction at a place where lanes meet; index: number of the join, or MX_NO_JOIN */
+  MX_INSN_JOIN /* at a place where lanes meet, before its instruction; index: number of the join, or MX_NO_JOIN */
 };
 #define MX_NO_JOIN UINT32_MAX
 
-/* Where operand k is, of an instruction that may have more than seven; not of calls. */
+/* The reference of operand k of an instruction that may have more than seven; not for calls. */
 static inline mx_ref mx__operand_ref(const struct mx_insn *i, size_t k) { return k < 7 ? i->o[k] : i->more[k]; }
 
 struct mx_jit_code; /* jit/: loaded code of one function */
@@ -76,27 +76,27 @@ struct mx_pfunc {
   uint32_t number; /* in the image */
   struct mx_insn *insns;
   uint32_t ninsns;
-  uint32_t *index_of_pc; /* pc -> index into insns (of the JOIN where there is one); UINT32_MAX for extension words */
-  unsigned char *pool;   /* literals, broadcast, from pool + 1 on */
+  uint32_t *index_of_pc; /* by pc: the index into insns (of the JOIN if there is one); UINT32_MAX for extension words */
+  unsigned char *pool;   /* literals, one copy for each lane, from pool + 1 on */
   uint32_t off_r32, off_r64, off_spred, off_s32, off_s64; /* byte offsets in a frame; predicates begin at 0 */
   uint32_t frame_bytes;
   mx_ref *more;
   uint32_t first_bounds, nbounds; /* its memory instructions' bounds caches */
-  uint32_t *rank;            /* pc -> the place of its block in the order in which groups of lanes run: see order.h */
-  uint32_t *join_pc, njoins; /* where branches reconverge: by number; MX_PC_RET: at the return */
-  uint32_t off_joins;        /* in a frame: lanes that are expected there, a mask for each */
-  /* Where a kernel's compiled code hangs. body_of[] keeps the bodies that entry points replaced. */
+  uint32_t *rank;                 /* by pc: the rank of its block in the order in which splits run: see order.h */
+  uint32_t *join_pc, njoins;      /* by number: the pc where branches reconverge; MX_PC_RET: the return */
+  uint32_t off_joins;             /* offset in a frame: for each join a mask of the lanes that are expected there */
+  /* The kernel's compiled code. body_of[] keeps the bodies that were replaced at its entries. */
   struct mx_jit_code *_Atomic jit;
   mx_body *body_of;
-  uint32_t *entry_of; /* entry number by instruction, where one is; NULL before code is attached */
+  uint32_t *entry_of; /* by instruction: the number of the entry there; NULL before code is attached */
 };
 
-struct mx_prepared { /* a kernel with all that it can reach; shared, read-only but for jit */
+struct mx_prepared { /* a kernel with all functions that it may call; shared, and read-only except for jit */
   const struct mx_image *image;
   const struct mx_level *level;
   uint32_t kernel, lanes;
-  bool clocks;  /* warps keep theirs: somebody may read them */
-  bool crosses; /* lanes of a warp see each other's values somewhere */
+  bool clocks;  /* warps keep clocks, since the module reads them */
+  bool crosses; /* some instruction reads values of other lanes */
   struct mx_pfunc *funcs;
   uint32_t nfuncs; /* by image number; insns NULL where not reachable */
   uint32_t nbounds;
@@ -112,22 +112,22 @@ struct mx_frame {
   const struct mx_pfunc *fn;
   uint32_t call; /* index of the call instruction in the parent's code */
   uint32_t depth;
-  uint64_t lanes;                 /* those that have not returned */
-  uint32_t open;                  /* joins at which lanes are expected */
-  uint64_t local_base, local_dyn; /* local memory: where it begins; bytes added by alloca */
+  uint64_t lanes;                 /* the lanes that have not returned */
+  uint32_t open;                  /* how many joins have expected lanes */
+  uint64_t local_base, local_dyn; /* local memory: where the frame's begins; how many bytes alloca has added */
   size_t size;                    /* of the allocation, for the free list */
-  uint32_t compiled;              /* sessions: number of the code that has run in it last; 0: none has */
+  uint32_t compiled;              /* sessions: the number of the compiled code that ran in it last; 0: none */
   _Alignas(64) unsigned char slots[];
 };
 
 enum mx_split_state { MX_RUNNABLE, MX_WAIT_SYNC, MX_WAIT_BAR, MX_WAIT_MBARRIER };
-/* Lanes of one frame at one pc. Those that stand at a join at which they are expected wait until all that are have
- * come: see mx__waits_at_join(). */
+/* Lanes of one frame at one pc. At a join where they are expected they wait until all expected lanes have come: see
+ * mx__waits_at_join(). */
 struct mx_split {
   uint32_t pc;
   uint8_t state;
-  bool spun;    /* has used up a slice since another split last ran */
-  bool returns; /* the instruction at pc has been executed: they wait for others to return with */
+  bool spun;    /* it has used up a slice since another split last ran */
+  bool returns; /* the return at pc has been executed, and its lanes wait for the others to return together */
   uint64_t mask;
   struct mx_frame *frame;
   uint64_t sync_mask; /* MX_WAIT_SYNC: the membermask, the same for all lanes of the split; MX_WAIT_MBARRIER: host
@@ -141,15 +141,15 @@ struct mx_warp {
   uint32_t number;
   uint32_t nsplits;
   uint64_t live;          /* lanes that have not exited */
-  uint32_t spins;         /* turns that ended with nobody but spinning splits, since a join last let lanes go */
-  uint32_t spin_limit;    /* how many of them until one does */
+  uint32_t spins;         /* turns at the end of which all splits were spinning, since a join last released lanes */
+  uint32_t spin_limit;    /* how many of these there may be before a join does */
   uint64_t clock;         /* %clock64, where clocks are kept */
-  unsigned char *local;   /* local memory, lane after lane, stride launch->local_bytes */
-  const uint32_t *tid[3]; /* arrays of lanes */
+  unsigned char *local;   /* local memory, one lane's behind another's, each launch->local_bytes long */
+  const uint32_t *tid[3]; /* for each dimension an array by lane */
   bool ran_jit;
   uint32_t
-      resume; /* not 0: the frame has its state in compiled code's own form; number of the entry that takes it up */
-  struct mx_split splits[MX_MAX_LANES]; /* in any order: see mx__next_split() */
+      resume; /* not 0: the frame's state is in compiled code's form; the number of the entry at which that resumes */
+  struct mx_split splits[MX_MAX_LANES]; /* unordered: see mx__next_split() */
 };
 #define MX_CLOCK_START (UINT64_C(1) << 40) /* not 0: a kernel that drops the upper half of a clock should notice */
 
@@ -159,47 +159,52 @@ struct mx_warp {
  * accesses and global ones alike; for .shared .local .const .param accesses they are offsets in the window. */
 struct mx_bounds {
   uint64_t lo, span, off;
-  uint16_t kind; /* enum mx_space, not generic */
+  uint16_t kind; /* enum mx_space, never generic */
   uint16_t writable;
-  uint32_t lanes_off;                 /* of a loop's first access: how often compiled code does not run it lane by lane
-                                         (jit/compiler/scalar_loops.c) */
-  uint32_t lanes_cost[2], lanes_left; /* what a round takes by form, and until which is tried again: lane_loops.h */
-  uint64_t last;                      /* where the interpreter's last access in a row began */
-  /* for compiled code, which has local memory done elsewhere: host address of address 0; span, or 0 where it may not
-   * read or write */
+  /* in the first access of a loop: how often compiled code does not run that loop lane by lane
+   * (jit/compiler/scalar_loops.c) */
+  uint32_t lanes_off;
+  /* measured time of a round in either form; rounds until the other form is tried again: lane_loops.h */
+  uint32_t lanes_cost[2], lanes_left;
+  uint64_t last; /* where the last row that the interpreter accessed here began */
+  /* For compiled code, to which local memory is never a row of this: host address of device address 0; the span in
+   * which it may read or write, or 0. */
   uint64_t host, reads, writes;
-  uint32_t scattered; /* how many of the interpreter's next accesses are taken for scattered ones, untested */
+  uint32_t scattered; /* how many of the interpreter's next accesses count as scattered without being tested */
 };
 
 /* ---- the context of one worker ---------------------------------------------------------------------------*/
 enum mx_exit_event {
   MX_EV_NONE,
-  MX_EV_SLICE,       /* slice used up; split saved */
-  MX_EV_RESCHED,     /* the current split is gone or waits: pick another */
-  MX_EV_TRAP,        /* x->launch has the record */
-  MX_EV_ALL_ARRIVED, /* all warps of the block have arrived at a barrier, the current one last; saved behind it */
-  MX_EV_BREAK,       /* a debugger wants control; split saved before the instruction */
-  MX_EV_STALE_WARP,  /* a fallback has done nothing yet: x->warp is stale, and it needs it; mx__compiled_block_update()
-                      */
+  MX_EV_SLICE,   /* slice used up; split saved */
+  MX_EV_RESCHED, /* the current split is gone or waits: select another one */
+  MX_EV_TRAP,    /* x->launch has the record */
+  /* all warps of the block have arrived at a barrier, the current one last; its split is saved behind the barrier */
+  MX_EV_ALL_ARRIVED,
+  MX_EV_BREAK, /* a debugger takes control; split saved before the instruction */
+  /* a fallback had no effect because it needs x->warp, which is stale: call mx__compiled_block_update() */
+  MX_EV_STALE_WARP,
 };
 
 struct mx_exec {
   unsigned char *base[2]; /* current frame's slots; current function's literal pool */
-  uint64_t mask;          /* active lanes of the current split */
+  uint64_t mask;          /* of the current split */
   uint64_t full;          /* all lanes of a warp: 32 or 64 ones */
   uint32_t lanes;
   int32_t slice, reserve; /* slice + reserve: what is left of MX_SLICE */
   struct mx_split *split; /* the current one, in warp->splits */
   struct mx_frame *frame;
   const struct mx_pfunc *fn;
-  uint32_t resched_rank; /* at places of this rank and higher ones where lanes meet, it has to be asked who goes first:
-                     see mx__find_resched_rank() */
+  /* at joins of this rank or a higher one, the scheduler of splits decides who goes first: see
+   * mx__find_resched_rank() */
+  uint32_t resched_rank;
   uint32_t event;
   struct mx_warp *warp;
-  bool frame_dirty; /* compiled code has put values into the current frame's slots, not only into state->spill_area */
+  bool frame_dirty; /* compiled code has stored values in the current frame's slots, not only in state->spill_area */
   uint32_t warps_begun, warps_allowed; /* warps started past x->warp inside compiled code; warps that it may still
                                           start: compiled_block.h */
-  struct mx_warp_chain *chain;         /* NULL, or how compiled code goes from barrier to barrier by itself: jitabi.h */
+  /* struct mx_warp_chain of jitabi.h, if compiled code goes from barrier to barrier by itself; or NULL */
+  struct mx_warp_chain *chain;
   struct mx_block *block;
   struct mx_launch *launch;
   struct mx_prepared *prep;
@@ -208,41 +213,42 @@ struct mx_exec {
   uint64_t local_stride;
   uint64_t steps; /* warp instructions retired (compiled code adds a region at a time) */
   uint64_t steps_limit;
-  uint64_t stops;    /* sessions: which of the code's stops are on, by number modulo 64 */
+  uint64_t stops;    /* sessions: which of the code's stops are enabled, by number modulo 64 */
   _Atomic int *stop; /* polled when a slice ends */
-  /* sregs by value where uniform: [MX_SR_COUNT], per-lane ones as pointers to lane arrays in sreg_lanes */
+  /* Special registers: [MX_SR_COUNT] values of the uniform ones; those that differ between lanes are arrays in
+   * sreg_lanes. */
   uint64_t sreg[MX_SR_COUNT];
   const uint32_t *sreg_lanes32[MX_SR_COUNT];
   const uint64_t *sreg_lanes64[MX_SR_COUNT];
   struct mx_frame *free_frames; /* linked by parent */
-  uint32_t tid_rows;            /* whether %tid.x is one more from lane to lane, in all warps */
-  void *lane_tables;            /* what sreg_lanes point to, thread numbers apart */
-  bool in_compiled;             /* a body is called by compiled code */
-  bool jit_off;                 /* this launch is interpreted, whatever is attached */
-  uint32_t uniform_operands;    /* of a fallback: operands of which only lane 0's value is
-                       there, all lanes having it */
-  bool stress;                  /* --jit-stress: engines change at random safepoints */
+  uint32_t tid_rows;            /* whether %tid.x increases by one from lane to lane, in all warps */
+  void *lane_tables;            /* the arrays of sreg_lanes, except thread numbers */
+  bool in_compiled;             /* the current body was called by compiled code */
+  bool jit_off;                 /* this launch is interpreted, even if code is attached */
+  /* of a fallback: the operands that are uniform and of which only lane 0's copy exists */
+  uint32_t uniform_operands;
+  bool stress; /* --jit-stress: engines change at random safepoints */
   uint64_t rng;
-  uint32_t naps,
-      most_naps; /* short sleeps since the block's turn began, and how many it may take before others have theirs */
+  /* short sleeps since the block's turn began, and how many it may take before other blocks have theirs */
+  uint32_t naps, most_naps;
   struct mx_exec_stats {
     uint64_t warps, warps_compiled, splits, rejoins, enters, exits[8], pmevents[16], steps_compiled, bodies;
   } stats;
-  uint64_t steps_published;  /* of steps, already added to the launch's */
+  uint64_t steps_published;  /* how many of `steps` have been added to the launch's */
   unsigned char *spill_area; /* where compiled code finds and leaves its values: see jitabi.h */
   size_t spill_bytes;
-  struct mx_kept_stores *kept;                          /* NULL, or of lanes that run one by one: kept_stores.h */
-  struct mx_probed_worker *probed;                      /* a tool's: hooks.h */
+  struct mx_kept_stores *kept;                          /* stores of lanes that run one by one: lane_loops.h; or NULL */
+  struct mx_probed_worker *probed;                      /* a tool's data about this worker: hooks.h */
   _Alignas(64) unsigned char tmp[8 * MX_MAX_LANES * 4]; /* results before blending; lane arrays for helpers */
 };
 
 /* A worker's context for a launch; l->jit_stress seeds its random switching of engines. False: out of memory. */
 bool mx__exec_init(struct mx_exec *x, struct mx_launch *l);
-/* Adds its statistics to the launch's, frees what it owns. */
+/* Adds the worker's statistics to the launch's, and frees what it owns. */
 void mx__exec_done(struct mx_exec *x);
 
 /* ---- what both engines call -------------------------------------------------------------------------------*/
-/* Where the split's instruction is, from its pc. */
+/* The instruction at a split's pc. */
 static inline const struct mx_insn *mx__at(const struct mx_pfunc *fn, uint32_t pc) {
   return &fn->insns[fn->index_of_pc[pc]];
 }
@@ -253,15 +259,15 @@ const struct mx_insn *mx__diverge(struct mx_exec *x, uint64_t taken, uint32_t ta
                                   uint32_t reconv);
 /* The number of the join at pc, or MX_NO_JOIN. */
 uint32_t mx__join_at(const struct mx_pfunc *fn, uint32_t pc);
-/* Lanes m are expected where branches of frame f reconverge that do so at pc. */
+/* Lanes m are expected at the join at pc, in frame f. */
 void mx__expect_lanes(struct mx_frame *f, uint32_t pc, uint64_t m);
-/* The current split has come to i, a place where lanes meet. Returns the instruction to run next, or NULL. */
+/* The current split has come to i, a place where lanes meet. Returns the next instruction, or NULL. */
 const struct mx_insn *mx__meet(struct mx_exec *x, const struct mx_insn *i);
 /* Lanes m of the current split end. */
 const struct mx_insn *mx__exit_lanes(struct mx_exec *x, uint64_t m);
 /* Makes `s` the current split. */
 void mx__select(struct mx_exec *x, struct mx_split *s);
-/* Saves the current split at pc and gives up control with `event`. Always NULL. */
+/* Saves the current split at pc and returns to the scheduler with `event`. Always NULL. */
 const struct mx_insn *mx__leave(struct mx_exec *x, uint32_t pc, enum mx_exit_event event);
 
 static inline uint64_t mx__random(struct mx_exec *x) { /* splitmix64 */
@@ -271,30 +277,31 @@ static inline uint64_t mx__random(struct mx_exec *x) { /* splitmix64 */
   return z ^ z >> 31;
 }
 
-/* Lane numbers for callers that loop over set bits. */
+/* Runs a statement for the number of each lane in a mask. */
 #define MX_FOR_LANES(l_, m_) \
   for (uint64_t m__##l_ = (m_), l_; m__##l_ && (l_ = (uint64_t)__builtin_ctzll(m__##l_), 1); m__##l_ &= m__##l_ - 1)
 
-/* Bodies by opcode for a CPU level; chosen once. */
+/* Bodies by opcode for one CPU level, which is chosen once. */
 struct mx_level {
   const char *name;
   const mx_body *bodies;                                              /* [MX_OP_COUNT] */
-  const mx_body *unguarded;                                           /* the same for instructions that have no guard */
+  const mx_body *unguarded;                                           /* the same, for instructions without a guard */
   uint32_t (*shape)(struct mx_exec *x, uint32_t form, uint64_t mask); /* of struct mx_jit_help */
   bool (*access)(struct mx_exec *x, const struct mx_jit_access *a, unsigned char *spill_area,
-                 uint64_t mask); /* lanes/direct.c; false: nothing is done, the body has to see it */
+                 uint64_t mask); /* lanes/direct.c; false: nothing was done, and the body has to do it */
   void (*tile_mma)(const struct mx_tile_plan *p, const struct mx_tile_regs *r); /* vm/exec/tile.h */
   void (*tile_load)(const struct mx_tile_plan *p, const unsigned char *host, uint64_t pitch, bool along,
                     void *const *d);
-  /* of async.h: those of a ring from number `first` up to `end` land; finds the rows of an instruction, if it has some
-   */
+  /* Of async.h. land_rows: copies of a ring from number `first` up to `end` land. The other: finds out whether the
+   * lanes of an instruction form rows. */
   void (*land_rows)(const struct mx_row_copy *ring, uint32_t mask, uint32_t first, uint32_t end, unsigned lanes);
   bool (*copy_rows)(const struct mx_exec *x, const struct mx_insn *i, struct mx_row_copy *c);
   bool (*sample)(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_samples *at,
                  unsigned n, uint64_t mask, uint32_t *const out[4], uint64_t *odd); /* lanes/samples.h */
 };
-const struct mx_level *mx__level(
-    const char *name);              /* NULL: the best this CPU has; unknown or unsupported name: NULL result */
-const char *mx__level_of_cpu(void); /* the best that it has, whatever this build holds; NULL: none but plain */
+/* NULL: the best level of this CPU; returns NULL for an unknown or unsupported name */
+const struct mx_level *mx__level(const char *name);
+/* the CPU's best level, whether or not this build includes it; NULL: none but plain */
+const char *mx__level_of_cpu(void);
 
 #endif

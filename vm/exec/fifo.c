@@ -66,7 +66,7 @@ bool mx__fifo_put(struct mx_fifo *f, const char *text, size_t size) {
   return fits;
 }
 
-/* One record: in one piece where it lies in one piece, else in two: the callback gets text, not records. */
+/* Passes on one record, in two pieces if it wraps around: the callback gets text, not records. */
 static void hand_over(struct mx_fifo *f, mx_output_fn fn, void *user) {
   uint32_t length;
   take(f, &length, sizeof length);
@@ -78,7 +78,7 @@ static void hand_over(struct mx_fifo *f, mx_output_fn fn, void *user) {
 
 void mx__fifo_drain(struct mx_fifo *f, mx_output_fn fn, void *user) {
   mx__lock(&f->lock);
-  char *copy = fn && f->used ? malloc(f->used) : NULL; /* who prints meanwhile need not wait for the callback */
+  char *copy = fn && f->used ? malloc(f->used) : NULL; /* so that kernels can print while the callback runs */
   size_t n = 0;
   while (f->used) {
     uint32_t length;

@@ -13,7 +13,7 @@ bool mx__writes_ref(const struct mx_pfunc *fn, uint32_t lanes, const struct mx_i
     case MX_R32: return ref == (mx_ref)(fn->off_s32 + cell * lanes * 4);
     default: return ref == (mx_ref)(fn->off_s64 + cell * lanes * 8);
     }
-  if (o->flags & (MX_F_CALL | MX_F_BRANCH)) return false; /* results come with the return */
+  if (o->flags & (MX_F_CALL | MX_F_BRANCH)) return false; /* a call's results are written by the return */
   for (unsigned k = 0; k < o->nopnds; k++)
     if (o->opnd[k].role == MX_OUT && mx__operand_ref(i, k) == ref) return true;
   return false;
@@ -52,7 +52,7 @@ static void go_on(struct walk *w, const struct mx_insn *i) {
   if (!(flags & MX_F_END) || i->guard != MX_GUARD_NONE) go_to(w, i->pc + mx_w_length(*word));
 }
 
-/* Whether what the instruction at `from` wrote may be there still when control comes to `to`. */
+/* Whether the value that the instruction at `from` wrote may still be there when control comes to `to`. */
 static bool reaches(const struct mx_pfunc *fn, uint32_t lanes, struct walk *w, uint32_t from, uint32_t to, mx_ref ref) {
   memset(w->seen, 0, fn->func->ncode * sizeof *w->seen);
   w->n = 0;

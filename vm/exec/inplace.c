@@ -1,13 +1,12 @@
-/* Fallbacks of compiled code, instructions that the interpreter's bodies do, on values where compiled code has them:
- * the instructions, copied, with operands that are cells of state->spill_area. A cell holds lane after lane, as a slot
- * of the frame does; what lies there in another form (one value for all lanes, masks of predicates, NaNs that are not
- * canonical yet, halves of 128 bits) is brought into scratch cells behind the others, and results are brought back. So
- * a fallback costs its body and little else.
+/* Fallbacks are instructions that the interpreter's bodies execute on behalf of compiled code. Here they work directly
+ * on compiled code's values: copies of the instructions have cells of state->spill_area as operands. A cell holds lane
+ * after lane, as a slot of the frame does. Values in other forms (uniform ones, masks of predicates, NaNs that are not
+ * canonical yet, halves of 128 bits) are converted to scratch cells behind the others, and results are converted back.
+ * So a fallback costs little more than its body.
  *
- * Only bodies of rows of the table are run so: they know operands, masks and memory. Those written by hand (OPX) see
- * frames and splits: their fallbacks go through the frame (enter.c), but for those that say otherwise (MX_F_PLACES).
- * Where all lanes are here, those that the whole warp executes together (matrix instructions) know no more than the
- * others. */
+ * This works for bodies that are generated from table rows, which use operands, masks and memory only. Bodies written
+ * by hand (OPX) may use frames and splits, so their fallbacks go through the frame (enter.c), except rows marked
+ * MX_F_IN_PLACE and, if all lanes are active, matrix instructions, which the whole warp executes together. */
 #include "jitabi.h"
 #include "launch.h"
 
@@ -21,15 +20,15 @@ struct move {
 };
 struct mx_jit_inplace {
   struct mx_insn *insns;
-  uint32_t n;                /* 0: through the frame */
+  uint32_t n;                /* 0: it has to go through the frame */
   mx_ref *more;              /* an instruction's operands, of more than seven */
-  bool needs_all_lanes;      /* only where all lanes are here */
+  bool needs_all_lanes;      /* it works only if all lanes are active */
   uint32_t uniform_operands; /* as in struct mx_exec */
   struct move *in, *out;
   uint32_t nin, nout;
-  bool alone; /* it is one access to memory, or another body that can tell when it needs more: MX_F_PLACES */
+  bool alone; /* it is a single memory access, or another body that reports when it needs more: MX_F_IN_PLACE */
   uint32_t guard;
-  bool negated; /* of the last one, whose results the fallback has: where its mask is in scratch; 0: it has none */
+  bool negated; /* of the last instruction: where its guard's mask is in scratch; 0: it is unguarded */
 };
 
 static const bool by_table[MX_OP_COUNT] = {
@@ -45,7 +44,7 @@ static const bool of_memory[MX_OP_COUNT] = {
 #include "core/opcodes.def"
 };
 
-/* What its rows do: elements of a type in memory, in registers of another one. */
+/* What rows of memory accesses do: the element's type in memory, and the register's type. */
 static const struct row {
   enum { OTHER, LOADS, STORES, ATOMIC } kind;
   uint8_t memory, slot, n;
@@ -66,7 +65,7 @@ static const struct row {
 #undef PREFETCH
 };
 
-static bool knows_places(unsigned op) { return mx__ops[op].flags & MX_F_PLACES; }
+static bool runs_in_place(unsigned op) { return mx__ops[op].flags & MX_F_IN_PLACE; }
 
 /* ---- making them ------------------------------------------------------------------------------------------------*/
 enum { MOST = 48, MOST_INSNS = 4 };
@@ -77,16 +76,14 @@ struct making {
   uint32_t n;
   struct move in[MOST], out[MOST];
   uint32_t nin, nout;
-  mx_ref more[MX_MAX_OPNDS]; /* of the one instruction that needs them */
+  mx_ref more[MX_MAX_OPNDS]; /* for the one instruction that has so many */
   struct at {
     unsigned cls;
     uint32_t slot, offset;
     bool scratch, one;
-    /* `offset` is what an instruction but the last has left there; what other lanes keep lies where it came in. */
-    bool between, came_in, came_to_scratch;
-    uint32_t came_to;
+    bool between; /* the value was left by an earlier instruction of the fallback: inactive lanes have none */
   } at[MOST];
-  uint32_t nat; /* where slots are; one: of lane 0 alone */
+  uint32_t nat; /* at: by slot, its cells; one: only lane 0's exists */
   uint32_t end; /* of scratch */
   bool bad;
 };
@@ -96,11 +93,13 @@ static uint32_t scratch(struct making *k, unsigned cls) {
   k->end = (k->end + 63) / 64 * 64;
   return at;
 }
-static struct at *find(struct making *k, unsigned cls, uint32_t slot) {
-  for (uint32_t n = 0; n < k->nat; n++)
-    if (k->at[n].cls == cls && k->at[n].slot == slot) return &k->at[n];
+/* The newest cell of a slot's value; `whole`: one that also has inactive lanes' values. */
+static struct at *find_place(struct making *k, unsigned cls, uint32_t slot, bool whole) {
+  for (uint32_t n = k->nat; n--;)
+    if (k->at[n].cls == cls && k->at[n].slot == slot && !(whole && k->at[n].between)) return &k->at[n];
   return NULL;
 }
+static struct at *find(struct making *k, unsigned cls, uint32_t slot) { return find_place(k, cls, slot, false); }
 static struct at *add(struct making *k, unsigned cls, uint32_t slot, uint32_t offset, bool is_scratch) {
   static struct at none;
   if (k->nat == MOST) return k->bad = true, &none;
@@ -119,7 +118,7 @@ static enum how form_of(const struct mx_jit_location *p) {
   if (p->slot & MX_JIT_ONE) return cls == MX_R32 ? ONE32 : ONE64;
   return cls == MX_R32 ? COPY32 : COPY64;
 }
-/* Halves of a 128-bit operand have to lie one behind the other: in scratch. */
+/* Halves of a 128-bit operand have to be adjacent: they are copied to scratch. */
 static bool is_half(const struct making *k, uint32_t slot) {
   for (uint32_t n = 0; n < k->n; n++) {
     const struct mx_insn *i = &k->insns[n];
@@ -134,7 +133,7 @@ static bool is_half(const struct making *k, uint32_t slot) {
   }
   return false;
 }
-/* Whether a slot is nothing but the address or the leading dimension of a matrix in memory. */
+/* Whether a slot is only used as the address or the leading dimension of a matrix in memory. */
 static bool is_of_matrix(const struct making *k, unsigned cls, uint32_t slot) {
   const struct mx_insn *i = &k->insns[0];
   const struct mx_op_info *o = &mx__ops[i->op];
@@ -151,8 +150,8 @@ static bool is_of_matrix(const struct making *k, unsigned cls, uint32_t slot) {
   }
   return found;
 }
-/* Whether a slot is nothing but the address of an access to memory, or what it stores, or an operand of an atomic one.
- */
+/* Whether a slot is only used as the address of a memory access, as a value that it stores, or as an operand of an
+ * atomic. */
 static bool is_read_once(const struct making *k, unsigned cls, uint32_t slot) {
   const struct mx_insn *i = &k->insns[0];
   const struct mx_op_info *o = &mx__ops[i->op];
@@ -177,8 +176,9 @@ static void take_input(struct making *k, const struct mx_jit_location *p) {
   const unsigned cls = p->slot >> MX_JIT_CLASS;
   const uint32_t slot = mx__jit_slot_number(p);
   const enum how how = form_of(p);
-  if (find(k, cls, slot)) return;                              /* as half of a pair */
-  if (cls == MX_PRED && rows[k->insns[k->n - 1].op].n) return; /* the access's guard, which the mask goes by */
+  if (find(k, cls, slot)) return; /* as half of a pair */
+  /* the guard of the access, which is applied to the mask instead */
+  if (cls == MX_PRED && rows[k->insns[k->n - 1].op].n) return;
   if (cls == MX_R64 && is_half(k, slot)) return;
   if ((how == ONE32 || how == ONE64) && (is_of_matrix(k, cls, slot) || is_read_once(k, cls, slot))) {
     add(k, cls, slot, p->offset, false)->one = true;
@@ -202,15 +202,15 @@ static void pair_back(struct making *k, const struct mx_jit_fallback *s, uint32_
     if (out) move(k, false, from + 8 * h * k->code->lanes, out->offset, out->slot & MX_JIT_ONE ? ONE64 : COPY64);
   }
 }
-/* A register of 128 bits: its halves are copied there and, of a result, back, whatever their form. (A half of an
- * operand may be another result.) */
+/* A 128-bit register: its halves are copied to scratch and, for a result, back, whatever their form. (Half of an
+ * operand may also be another result.) */
 static mx_ref pair(struct making *k, const struct mx_jit_fallback *s, uint32_t slot, bool result) {
   struct at *known = find(k, MX_R128, slot);
   if (known && result) pair_back(k, s, slot, known->offset);
   if (known) return (mx_ref)known->offset;
   for (uint32_t h = 0; h < 2; h++)
     if (find(k, MX_R64, slot + h) || (h && find(k, MX_R128, slot + 1)) || (slot && find(k, MX_R128, slot - 1)))
-      k->bad = true; /* halves in other roles */
+      k->bad = true; /* its halves are also used separately */
   const uint32_t at = k->end;
   add(k, MX_R128, slot, at, true);
   for (uint32_t h = 0; h < 2; h++) {
@@ -221,29 +221,22 @@ static mx_ref pair(struct making *k, const struct mx_jit_fallback *s, uint32_t s
   if (result) pair_back(k, s, slot, at);
   return (mx_ref)at;
 }
-/* A result that the instruction, one of several or the last, leaves. */
+/* Where an instruction, the last one or an earlier one, leaves a result. */
 static uint32_t take_result(struct making *k, const struct mx_jit_fallback *s, bool last, unsigned cls, uint32_t slot) {
-  struct at *known = find(k, cls, slot);
   const struct mx_jit_location *p = NULL;
   for (uint32_t n = 0; last && n < s->nout; n++) {
     const struct mx_jit_location *q = &k->code->locations[s->first + s->nin + n];
     if (q->slot >> MX_JIT_CLASS == cls && mx__jit_slot_number(q) == slot) p = q;
   }
   if (last && !p) return k->bad = true, 0;
-  if (!last) { /* seen by the fallback's other instructions only; what the slot held before stays where it is */
-    const uint32_t at = scratch(k, cls);
-    if (!known) known = add(k, cls, slot, at, true);
-    else if (!known->between)
-      known->came_in = true, known->came_to = known->offset, known->came_to_scratch = known->scratch;
-    known->offset = at, known->scratch = known->between = true, known->one = false;
-    return at;
+  if (!last) { /* only the fallback's other instructions read it; the slot itself keeps its old value */
+    struct at *between = add(k, cls, slot, scratch(k, cls), true);
+    between->between = true;
+    return between->offset;
   }
   const enum how how = form_of(p);
   const bool as_it_is = how == COPY32 || how == COPY64;
-  if (known && known->between) { /* there, lanes that do not run have nothing */
-    known->between = false, known->offset = known->came_to, known->scratch = known->came_to_scratch;
-    if (!known->came_in) known->scratch = !as_it_is, known->offset = as_it_is ? p->offset : scratch(k, cls);
-  }
+  struct at *known = find_place(k, cls, slot, true);
   if (!known) known = add(k, cls, slot, as_it_is ? p->offset : scratch(k, cls), !as_it_is);
   if (known->scratch || known->offset != p->offset) {
     for (uint32_t n = 0; n < k->nout; n++)
@@ -268,12 +261,12 @@ static void take_instruction(struct making *k, const struct mx_jit_fallback *s, 
     i->o[0] = (mx_ref)take_result(k, s, n + 1 == k->n, mx__types[o->opnd[0].type].slot_class, mx_w_field(*w, 0));
     return;
   }
-  for (int results = 0; results < 2; results++) /* inputs are where they were before */
+  for (int results = 0; results < 2; results++) /* operands are at their old places */
     for (unsigned m = 0; m < o->nopnds && !k->bad; m++) {
       const unsigned type = o->opnd[m].type, field = mx_w_operand(w, m);
       if (type >= MX_T_raw || (o->opnd[m].role == MX_OUT) != results) continue;
       const unsigned cls = mx__types[type].slot_class;
-      if (field >= MX_LIT) continue; /* in the pool, as before */
+      if (field >= MX_LIT) continue; /* a literal, in the pool as before */
       if (cls == MX_R128) refs[m] = pair(k, s, field, results);
       else if (results) refs[m] = (mx_ref)take_result(k, s, n + 1 == k->n, cls, field);
       else {
@@ -287,8 +280,8 @@ static void take_instruction(struct making *k, const struct mx_jit_fallback *s, 
     }
   if (i->more) memcpy(i->o, refs, sizeof i->o);
 }
-/* The last instruction, if it is a load or store of elements of up to 64 bits, as lanes/direct.c does it. Launches that
- * a tool watches have bodies of its own, which are to see it. */
+/* Prepares the last instruction for lanes/direct.c, if it loads or stores elements of up to 64 bits. If a tool watches
+ * the launch, its bodies must see the access. */
 static struct mx_jit_access access_of(const struct making *k, const struct mx_jit_inplace *prepared,
                                       const struct mx_level *level) {
   const struct mx_insn *i = &k->insns[k->n - 1];
@@ -346,7 +339,7 @@ static bool make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t n
     const struct mx_insn *i = &fn->insns[n];
     if (i->kind == MX_INSN_JOIN) continue;
     const bool needs_all_lanes = mx__ops[i->op].flags & MX_F_WHOLE;
-    if (k.n == MOST_INSNS || (!by_table[i->op] && !needs_all_lanes && !knows_places(i->op)) || (i->more && k.n))
+    if (k.n == MOST_INSNS || (!by_table[i->op] && !needs_all_lanes && !runs_in_place(i->op)) || (i->more && k.n))
       return true;
     prepared->needs_all_lanes |= needs_all_lanes;
     k.insns[k.n] = *i;
@@ -360,7 +353,7 @@ static bool make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t n
   prepared->insns = copy_of(k.insns, k.n * sizeof *k.insns, &good);
   prepared->in = copy_of(k.in, k.nin * sizeof *k.in, &good);
   prepared->out = copy_of(k.out, k.nout * sizeof *k.out, &good);
-  prepared->alone = k.n == 1 && (of_memory[k.insns[0].op] || knows_places(k.insns[0].op));
+  prepared->alone = k.n == 1 && (of_memory[k.insns[0].op] || runs_in_place(k.insns[0].op));
   if (good && prepared->insns[0].more)
     prepared->insns[0].more = prepared->more = copy_of(k.more, prepared->insns[0].nopnds * sizeof *k.more, &good);
   prepared->n = k.n, prepared->nin = k.nin, prepared->nout = k.nout;
@@ -395,9 +388,9 @@ static words canonical(words v) {
   const words nan = (words)((numbers)(v & 0x7FFFFFFF) > 0x7F800000);
   return (nan & 0x7FFFFFFF) | (~nan & v);
 }
-/* One value, which a vector has in all of its lanes, of 16 bytes at least, for all lanes of the warp. */
+/* Copies a uniform value, held in a vector of at least 16 bytes, to all lanes of the warp. */
 #if defined __x86_64__ && !defined __clang__ && !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
-__attribute__((target_clones("default", "avx512f"))) /* addresses of matrices come so */
+__attribute__((target_clones("default", "avx512f"))) /* used for addresses of matrices */
 #endif
 static void
 spread(unsigned char *to, const unsigned char *from, uint32_t bytes) {
@@ -428,7 +421,7 @@ static void bring(const struct mx_exec *x, const struct mx_jit_table *t, unsigne
   case COPY64: memcpy(to, from, 8 * n); break;
   }
 }
-/* Of one value for all lanes, that of the first one that runs. */
+/* For a uniform result: the value of the first active lane. */
 static void bring_back(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *spill_area,
                        const struct move *m) {
   const unsigned char *from = spill_area + m->from;

@@ -1,6 +1,6 @@
-/* The loop over instructions, and bodies that steer one warp: branches, special registers, constants, spills,
- * addresses, traps. What involves several splits stands in warp.c and sync.c, what involves several warps in barrier.c.
- */
+/* The loop over instructions, and the bodies of instructions that concern one warp: branches, special registers,
+ * constants, spills, addresses, traps. Instructions that involve several splits are in warp.c and sync.c, those that
+ * involve several warps in barrier.c. */
 #include "interp.h"
 
 #include "launch.h"
@@ -10,7 +10,7 @@
 #include <string.h>
 
 const struct mx_insn *mx__op_join(struct mx_exec *x, const struct mx_insn *i) {
-  x->steps--; /* no instruction of the program; nor is a clock moved by it */
+  x->steps--; /* it is no instruction of the program, and does not advance the clock */
   return i->rank < x->resched_rank ? i + 1 : mx__meet(x, i);
 }
 
@@ -32,7 +32,7 @@ const struct mx_insn *mx__op_bra(struct mx_exec *x, const struct mx_insn *i) {
   return t ? branch(x, i, t, &x->fn->insns[i->index], i->pc + 1, i->reconv) : i + 1;
 }
 
-/* The lanes of the first lane's target branch; the others come here again. */
+/* The lanes that have the first lane's target branch; the others execute the instruction again. */
 const struct mx_insn *mx__op_brx(struct mx_exec *x, const struct mx_insn *i) {
   const uint32_t *index = mx__operand(x, i->o[0]);
   const struct mx_table *table = &x->fn->func->tables[i->o[1]];
@@ -68,7 +68,7 @@ const struct mx_insn *mx__op_pmevent_mask(struct mx_exec *x, const struct mx_ins
   for (unsigned k = 0; k < 16; k++) x->stats.pmevents[k] += events >> k & 1;
   return i + 1;
 }
-/* Whether nobody but the current split can run in this block now. */
+/* Whether no other split of the block can run now. */
 static bool alone(const struct mx_exec *x) {
   const struct mx_block *b = x->block;
   if (b->begun < b->nwarps) return false;
@@ -87,8 +87,8 @@ static void pause_for(uint32_t ns) {
     __asm__ volatile("" ::: "memory");
 #endif
 }
-/* Sleeping lets the others run: the split counts as having used its slice. But where all of them are on other workers,
- * what it waits for is often done soon, and another block's turn is a long time. */
+/* Sleeping lets other splits run: the split counts as having used its slice. But if the split can only be waiting for
+ * blocks on other workers, a short real sleep is better, since another block's turn takes long. */
 const struct mx_insn *mx__op_nanosleep(struct mx_exec *x, const struct mx_insn *i) {
   enum { SHORT = 100 }; /* nanoseconds */
   const uint32_t *t = mx__operand(x, i->o[0]);
@@ -111,7 +111,7 @@ const struct mx_insn *mx__op_fence(struct mx_exec *x, const struct mx_insn *i) {
 }
 
 /* ---- values ---------------------------------------------------------------------------------------------*/
-/* All lanes, 32 or 64: a half's loop has a length that the compiler knows, and becomes vectors. */
+/* All lanes, 32 or 64: the loop over half of them has a constant length, which the compiler vectorises. */
 static void fill32(const struct mx_exec *x, uint32_t *d, uint32_t v) {
   for (uint32_t half = 0; half < x->lanes; half += 32, d += 32)
     for (unsigned l = 0; l < 32; l++) d[l] = v;
@@ -146,7 +146,7 @@ const struct mx_insn *mx__op_movi64(struct mx_exec *x, const struct mx_insn *i) 
   return i + 1;
 }
 
-/* Registers that move with the warp. */
+/* Special registers that depend on the warp. */
 static uint64_t warp_register(struct mx_exec *x, unsigned number) {
   switch (number) {
   case MX_SR_CLOCK:
@@ -185,7 +185,7 @@ const struct mx_insn *mx__op_sreg(struct mx_exec *x, const struct mx_insn *i) {
   return i + 1;
 }
 
-/* Spill cells: copied whole but for lanes that are elsewhere. */
+/* Spill cells: copied whole, except inactive lanes. */
 static void *cell(const struct mx_exec *x, unsigned cls, uint32_t number) {
   const struct mx_pfunc *fn = x->fn;
   if (cls == MX_PRED) return x->base[0] + fn->off_spred + (size_t)number * 8;
@@ -248,7 +248,7 @@ const struct mx_insn *mx__op_stackrestore(struct mx_exec *x, const struct mx_ins
 }
 
 /* ---- a warp's turn: the loop over instructions ---------------------------------------------------------------*/
-/* A slice comes whole, or, in stress mode, in random pieces: compiled code leaves at the end of each. */
+/* A warp gets its slice whole or, in stress mode, in random pieces: compiled code leaves at the end of each. */
 static void slice_begin(struct mx_exec *x) {
   if (!x->reserve) x->reserve = MX_SLICE;
   x->slice = x->stress ? 1 + (int32_t)(mx__random(x) % 7) : x->reserve;
@@ -297,7 +297,8 @@ enum mx_turn mx__warp_go_on(struct mx_exec *x, struct mx_warp *w, const struct m
       x->split->spun = true;
       if (mx__told_to_stop(x)) return MX_TURN_STOPPED;
     }
-    const bool piece = x->event == MX_EV_SLICE && x->reserve; /* of a slice: no reason to ask who goes first */
+    /* only a piece of the slice has ended, so the same split goes on */
+    const bool piece = x->event == MX_EV_SLICE && x->reserve;
     if (x->slice <= 0) slice_begin(x);
     enum mx_turn turn;
     if (piece) mx__select(x, x->split), i = mx__at(x->fn, x->split->pc);

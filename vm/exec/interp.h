@@ -6,7 +6,7 @@
 #include "exec.h"
 #include "trap.h"
 
-/* One function for each name that OPX rows give. */
+/* Declares the function that each OPX row names. */
 #define OP(...)
 #define OPF(...)
 #define OPM(...)
@@ -15,7 +15,7 @@
 #include "core/opcodes.def"
 const struct mx_insn *mx__op_join(struct mx_exec *x, const struct mx_insn *i);
 
-/* Lanes that execute i now: the split's, less those whose guard fails. */
+/* The lanes that execute i now: the split's, without those whose guard is false. */
 static inline uint64_t mx__lanes_of(const struct mx_exec *x, const struct mx_insn *i) {
   if (i->guard == MX_GUARD_NONE) return x->mask;
   uint64_t p = ((const uint64_t *)x->base[0])[i->guard];
@@ -31,11 +31,10 @@ static inline uint32_t mx__next_pc(const struct mx_exec *x, const struct mx_insn
 const struct mx_insn *mx__trap_at(struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lanes,
                                   char *detail);
 
-/* Runs splits of the warp until none can go on in this turn; TOGETHER: it can, and compiled code alone may go on with
- * all warps. */
+/* MX_TURN_ALL_ARRIVED: the turn has not ended, but compiled code may take over all warps. */
 enum mx_turn { MX_TURN_DONE, MX_TURN_BLOCKED, MX_TURN_SPUN, MX_TURN_STOPPED, MX_TURN_ALL_ARRIVED };
 enum mx_turn mx__warp_run(struct mx_exec *x, struct mx_warp *w);
-/* The rest of a turn that another engine began: from instruction i, or from x->event if that is NULL. */
+/* The rest of a turn that another engine began, from instruction i on or, if that is NULL, with x->event. */
 enum mx_turn mx__warp_go_on(struct mx_exec *x, struct mx_warp *w, const struct mx_insn *i);
 
 #endif

@@ -17,25 +17,27 @@
 #include "launch.h"
 
 enum mx_jit_exit {
-  MX_JIT_GO,      /* the machine executes the instruction at the site's pc */
-  MX_JIT_SLICE,   /* the slice ended; the split stands at the site's pc */
-  MX_JIT_EVENT,   /* a body gave up control (x->event) at the site's pc */
-  MX_JIT_DONE,    /* all lanes of the split have ended, and those of x->warps_begun warps behind it, which began here */
-  MX_JIT_BARRIER, /* all of them wait at barrier 0 at state->pc, for all of the block: state->spill_area has what they
-                     need at entry `resume` */
+  MX_JIT_GO,    /* the machine executes the instruction at the site's pc */
+  MX_JIT_SLICE, /* the slice ended; the split stands at the site's pc */
+  MX_JIT_EVENT, /* a body left with x->event at the site's pc */
+  MX_JIT_DONE,  /* all lanes of the split have ended, as have x->warps_begun warps behind it, which began here */
+  /* all of them wait at barrier 0 at state->pc, for the whole block: entry `resume` goes on with what is in
+   * state->spill_area */
+  MX_JIT_BARRIER,
   MX_JIT_RETURN,  /* the lanes have executed the return at the site's pc */
   MX_JIT_REFUSED, /* not entered: a slot that should be uniform is not */
-  MX_JIT_SITE,    /* this and more: left at the site of that number, whose kind is one of the above */
+  MX_JIT_SITE,    /* a flag: code was left at the site of that number, whose kind is one of the above */
 };
 
-/* How values go between the frame and compiled code: through state->spill_area, where each slot has a cell in which
- * code keeps it as it has it in its vectors. Entries and sites say which slots are live there and in which form. So
- * compiled code moves vectors and nothing else; what lanes it is about, vm/exec/transfer.c knows. */
+/* How values go between the frame and compiled code: through state->spill_area, where each slot has a cell that holds
+ * it in the form of compiled code's vectors. Entries and sites say which slots are live there and in which form. So
+ * compiled code only moves vectors; vm/exec/transfer.c translates between these and the lanes of a frame. */
 enum { MX_JIT_LEVEL = 12, MX_JIT_ONE = 1u << 16, MX_JIT_RAW = 2u << 16, MX_JIT_SHAPED = 4u << 16, MX_JIT_CLASS = 24 };
 struct mx_jit_location {
-  uint32_t slot; /* number, level << MX_JIT_LEVEL, flags, class << MX_JIT_CLASS. Level: of the frame, see mx_jit_frame.
-                    ONE: one vector holds it for all lanes. RAW: f32 whose NaNs may not be canonical yet */
-  uint32_t offset, shape; /* SHAPED: where the shape of its lanes lies, a struct mx_jit_shape */
+  /* slot: number, level << MX_JIT_LEVEL, flags, class << MX_JIT_CLASS. The level is the frame's, see mx_jit_frame.
+   * MX_JIT_ONE: the cell is one vector for all lanes. MX_JIT_RAW: f32 whose NaNs may not be canonical yet */
+  uint32_t slot;
+  uint32_t offset, shape; /* MX_JIT_SHAPED: where the slot's struct mx_jit_shape is */
 };
 static inline uint32_t mx__jit_slot_number(const struct mx_jit_location *p) {
   return p->slot & ((1u << MX_JIT_LEVEL) - 1);
@@ -43,32 +45,32 @@ static inline uint32_t mx__jit_slot_number(const struct mx_jit_location *p) {
 static inline uint32_t mx__jit_slot_level(const struct mx_jit_location *p) { return p->slot >> MX_JIT_LEVEL & 15; }
 struct mx_jit_entry {
   uint32_t pc, first, n;
-}; /* its locations */
-/* `steps` instructions have been executed since they were counted last, and have moved the clock by `ticks`. mask:
- * where the lanes that run are; 0: all. hidden: what else the machine is told about lanes. */
+}; /* the range of its locations */
+/* `steps` instructions have been executed since they were last counted, which advance the clock by `ticks`. mask: where
+ * the active lanes' mask is; 0: all lanes are active. hidden: the range of records about inactive lanes. */
 struct mx_jit_site {
   uint32_t kind, pc, steps, ticks, mask, first, n, first_hidden, nhidden, frame;
 };
-/* Lanes whose mask lies at `mask`, if there are any: apart from those that run, in the frame of that level, at pc, or
- * having returned there; or expected at the join at pc. */
+/* Inactive lanes, whose mask is at `mask`: they wait at pc in the frame of that level, or have returned there, or are
+ * expected at the join at pc. */
 enum mx_jit_where { MX_JIT_STAND, MX_JIT_RETURNED, MX_JIT_EXPECTED };
 struct mx_jit_hidden {
   uint32_t mask, pc, level, what;
 };
-/* Code may hold calls in line (jit/compiler/inline.h), whose frames there are only when it is left inside of them:
- * number 0, level 0 is the one in which it was entered; the others were called by an instruction of their parent. */
+/* Inlined calls (jit/compiler/inline.h) have frames only when code is left inside of them. Number 0, level 0 is the
+ * frame in which code was entered; the others are called by an instruction of their parent. */
 struct mx_jit_frame {
   uint32_t func, parent, level, call;
 };
-#define MX_JIT_LEVELS 8 /* calls in line inside of one another */
-/* Instructions [from, pc] that the interpreter's bodies do in the midst of compiled code: locations of what they read,
- * and of the last one's results. */
+#define MX_JIT_LEVELS 8 /* how deep inlined calls may be nested */
+/* Instructions [from, pc] that the interpreter's bodies execute on behalf of compiled code: the locations of their
+ * operands, and of the last one's results. */
 struct mx_jit_fallback {
   uint32_t from, pc, first, nin, nout, frame;
 };
-/* A fallback that ends with a load or store, as a CPU level's function does it without the instruction's body
- * (lanes/direct.c). Elements go from memory to slots or back: their bits and signs, and the bits of slots; into 16
- * bits, signs go up to these. */
+/* A fallback that ends with a load or store, in the form in which a CPU level's function does it without the
+ * instruction's body (lanes/direct.c). The forms say how elements become slots or the reverse: the elements' bits and
+ * sign, and the slot's bits; in slots of 16 bits the sign is extended up to these. */
 enum mx_jit_access_form {
   MX_JIT_U8_32,
   MX_JIT_U8_64,
@@ -85,57 +87,58 @@ enum mx_jit_access_form {
   MX_JIT_B64
 };
 struct mx_jit_access {
-  uint32_t bytes;              /* of a lane; 0: the fallback is no such access, and all else is 0 */
-  uint32_t bounds;             /* in x->bounds */
-  int64_t off;                 /* to addresses */
+  uint32_t bytes;              /* for each lane; 0: the fallback is no such access, and all other fields are 0 */
+  uint32_t bounds;             /* number of its cache in x->bounds */
+  int64_t off;                 /* added to addresses */
   const unsigned char *pool;   /* the function's literals */
-  mx_ref address, value[4];    /* from the spill area's beginning, or the pool's if odd */
-  uint8_t n, cell, form;       /* elements, each of so many bytes */
-  bool is_store, narrow;       /* narrow: addresses of 32 bits, which wrap */
-  bool one_address, one_value; /* of which lane 0's is that of all */
-  bool at_once; /* all values are as the spill area has them, and nothing is to be done before or after: enter.c does it
-                 */
+  mx_ref address, value[4];    /* offsets from the spill area's beginning or, if odd, from the pool's */
+  uint8_t n, cell, form;       /* n: elements; cell: bytes of each one */
+  bool is_store, narrow;       /* narrow: addresses are of 32 bits, and wrap */
+  bool one_address, one_value; /* it is uniform, and only lane 0's copy exists */
+  /* all values are in the spill area in the right form, with nothing to do before or after: enter.c does the access */
+  bool at_once;
 };
-#define MX_JIT_LEAST_LANES 16 /* of a warp that code is made for: what the widest vectors hold */
+/* code is made for at least so many lanes of a warp: as many as the widest vector holds */
+#define MX_JIT_LEAST_LANES 16
 struct mx_jit_table {
   uint32_t spill_bytes, clean, chunk,
-      vector_masks; /* lanes of a chunk; whether masks are vectors, else integers with a bit a lane */
-  uint32_t lanes;   /* for blocks of no more threads; or the module's */
-  uint32_t waits;   /* at barriers, by itself */
+      vector_masks; /* chunk: its lanes; vector_masks: masks are vectors, otherwise integers with a bit for each lane */
+  uint32_t lanes;   /* the number of threads up to which blocks may run it; or the module's lanes */
+  uint32_t waits;   /* it waits at barriers by itself */
   uint32_t nentries, nsites, nlocations, nhidden, nfallbacks,
-      nframes; /* which follow in this order, entries with their pcs ascending */
+      nframes; /* how many of each follow, in this order; entries by ascending pc */
 };
 
-/* Code that counts for a profile adds to a worker's own numbers, which it finds in mx_jit_state. `counts` has a row for
- * each number of active lanes, from 0 on: by block, how often it has been executed to its end; by guard, how often that
- * has held in all active lanes. `sums` has two numbers for each guard: the lanes in which it has held besides, and how
- * often lanes diverged there. Where code is left in the midst of a block, its site says how much of that has been
- * executed. */
+/* Code that counts for a profile adds to the worker's own counters, to which mx_jit_state points. `counts` has a row
+ * for each number of active lanes, from 0 on: by block, how often it has been executed to its end; by guard, how often
+ * that has held in all active lanes. `sums` has two numbers for each guard: the sum of lanes in which it held at all
+ * other times, and how often lanes diverged there. Where code is left in the middle of a block, its site says how much
+ * of that has been executed. */
 struct mx_jit_counted {
-  uint32_t nblocks, nins, nsites, nguards; /* which follow in this order, but for the guards */
+  uint32_t nblocks, nins, nsites, nguards; /* how many of each follow, in this order, except guards */
 };
 struct mx_jit_counted_block {
   uint32_t first, end;
 };
 struct mx_jit_counted_ins {
-  uint32_t func, pc; /* pc UINT32_MAX: none that the machine counts */
-  uint32_t guard;    /* its number, from 1; 0: none */
+  uint32_t func, pc; /* pc UINT32_MAX: an instruction that the machine does not count */
+  uint32_t guard;    /* the guard's number, from 1; 0: none */
 };
 struct mx_jit_counted_site {
   uint32_t block, done;
 };
 
-/* Steps: of all lanes of the warp, the number of lane l is that of lane 0 and, for each bit of l, a step of that bit,
- * all of them ascending, as in tiles of any widths. STEP1 << k: the first step is 1 << k; RUN << k: steps 1 to k are
- * each twice the one before. They change as little as distances do. */
+/* Steps: lane l's number is lane 0's plus, for each bit that is set in l, that bit's step, where steps ascend with the
+ * bits, as in tiles of any width. MX_JIT_STEP1 << k: the first step is 1 << k. MX_JIT_RUN << k: steps 1 to k are each
+ * twice the one before. Adding a uniform value changes none of them. */
 enum { MX_JIT_STEP1 = 1 << 8, MX_JIT_RUN = 1 << 16, MX_JIT_STEPS = 6 };
-/* Addresses of the lanes that run: bounds, all bits that are set in some, and how they lie in compiled code's chunks of
- * lanes. */
+/* What is known about the addresses of the active lanes: their bounds, the OR of all of them, and the pattern in each
+ * of compiled code's chunks. */
 struct mx_jit_shape {
   uint64_t min, max, low, kind;
-  uint32_t step[MX_JIT_STEPS]; /* where the kind says so */
+  uint32_t step[MX_JIT_STEPS]; /* if the kind says so */
 };
-#define MX_JIT_WANTS_STEPS 256u /* of a form: see mx_jit_help */
+#define MX_JIT_WANTS_STEPS 256u /* a flag of `form`: see mx_jit_help */
 enum {
   MX_JIT_SAME = 1,
   MX_JIT_ROWS1 = 2,
@@ -143,30 +146,31 @@ enum {
   MX_JIT_ROWS8 = 8,
   MX_JIT_ROWS2 = 16,
   MX_JIT_ROWS16 = 32
-}; /* each chunk: one number; 1, 4, 8, 2, or 16 from lane to lane */
+}; /* in each chunk: all equal; or increasing from lane to lane by 1, 4, 8, 2 or 16 */
 
 struct mx_jit_state;
 struct mx_jit_help {
-  /* Executes fallback `number` of the table for the lanes of `mask`, of an access to memory for those of them whose
-   * guard holds: operands and results are in the spill area, the current warp's. 0: it gave up control. */
+  /* Executes fallback `number` of the table for the lanes of `mask`, or, if it is a guarded memory access, for those of
+   * them whose guard holds. Operands and results are in the current warp's spill area. 0: the body has left with an
+   * event. */
   uint32_t (*fallback)(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area, uint32_t number,
                        uint64_t mask);
-  /* x->tmp: addresses whose shape for the lanes of `mask` takes their place. form: twice the lanes of a chunk, +
-   * MX_JIT_WANTS_STEPS if these are asked for, + 1 if they have 64 bits. */
+  /* Computes a shape from the addresses at x->tmp for the lanes of `mask`, and stores it in their place. form: twice
+   * the lanes of a chunk, + MX_JIT_WANTS_STEPS if steps are wanted, + 1 if addresses are of 64 bits. */
   uint32_t (*shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
-  /* Of code that counts, where state->shown: lanes of `mask` alone run from here on, where block number `block` begins,
-   * `steps` instructions after code was entered. */
+  /* For code that counts, if state->shown: only lanes of `mask` are active from the beginning of block number `block`
+   * on, `steps` instructions after code was entered. */
   void (*diverged)(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block);
-  /* The same: instruction number `ins` is about to access memory for the lanes of `mask`. one: its address is made of
-   * `number` in all of them; else of what lies at x->tmp. Code that a checker watches names the instruction by its pc;
-   * 0: the checker wants the body to do it. */
+  /* The same: instruction number `ins` is about to access memory for the lanes of `mask`. one: all their addresses are
+   * computed from `number`; otherwise from the numbers at x->tmp. Code that a checker watches gives the instruction's
+   * pc instead; returns 0 if the checker wants the body to do it. */
   uint32_t (*accessed)(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
                        uint32_t one);
-  /* All lanes of the warp wait for their asynchronous copies but those of the last n groups; 0: nothing is done, the
-   * body has to see it. */
+  /* All lanes of the warp wait for their asynchronous copies except those of the last n groups. 0: nothing was done,
+   * the body has to do it. */
   uint32_t (*wait)(struct mx_exec *x, uint32_t n);
-  /* Of lanes that run one by one: where MX_KEPT_STORES may be kept; NULL: nowhere. Makes those up to `end`. A loop
-   * has gone round so many times. See lane_loops.h. */
+  /* For lanes that run one by one, see lane_loops.h. keep: where MX_KEPT_STORES stores can be recorded; NULL: nowhere.
+   * make_kept: makes the recorded stores up to `end`. took: a loop has run so many rounds, which took so long. */
   unsigned char *(*keep)(struct mx_exec *x);
   void (*make_kept)(struct mx_exec *x, void *end);
   void (*took)(struct mx_exec *x, uint32_t number, uint32_t form, uint64_t since, uint64_t rounds);
@@ -175,41 +179,43 @@ struct mx_jit_help {
 struct mx_jit_code;
 struct mx_jit_state {
   const struct mx_jit_help *help;
-  const struct mx_jit_code *code; /* which runs */
+  const struct mx_jit_code *code; /* the code that runs */
   unsigned char *spill_area;      /* aligned to 64 bytes */
   uint64_t steps;                 /* out: instructions executed */
-  uint64_t ticks; /* in: 0; out, where clocks are kept: by what they have moved it. Of one warp: there are no others on
-                     the way then */
-  uint32_t park;  /* in: whether code may wait at barriers, the spill area being kept for it */
-  uint32_t resume, pc; /* out, BARRIER only */
-  uint32_t shown;      /* in: whether somebody wants to know when lanes part; this and the next for code that counts */
+  /* in: 0; out, where clocks are kept: by how much the clock has advanced. Of one warp, since there are no chains
+   * then */
+  uint64_t ticks;
+  uint32_t park;       /* in: whether code may wait at barriers, with the spill area kept until it resumes */
+  uint32_t resume, pc; /* out, for MX_JIT_BARRIER only */
+  /* in: whether `diverged` and `accessed` are to be called; this and the next are for code that counts */
+  uint32_t shown;
   uint64_t *counts, *sums;
 };
 
-/* A block's warps on their way from their beginning or a barrier 0 to the next one or their end: all are there, with
- * all their lanes, and go on at one entry. Compiled code runs them in turns: from a warp that arrives or ends it goes
- * to the next, and when all have arrived, on with the last. While `stale`, x->warp and what belongs to it are not those
- * of warp `at` yet, see mx__compiled_block_update(). */
+/* The warps of a block between their beginning or one barrier 0 and the next one or their end: none is missing, all
+ * have all their lanes, and all go on at one entry. Compiled code runs them in turn: from a warp that arrives or ends
+ * it goes to the next one, and when all have arrived it goes on with the last. While `stale`, x->warp and what depends
+ * on it are not yet those of warp `at`, see mx__compiled_block_update(). */
 #define MX_CHAIN_WARPS 32
 struct mx_warp_chain {
-  uint32_t n, at;                     /* warps; the current one */
-  uint32_t arrived, ended;            /* so many before it have; one of these is 0 */
+  uint32_t n, at;                     /* how many warps; which one is current */
+  uint32_t arrived, ended;            /* how many of the warps before it have arrived, or ended; one of these is 0 */
   uint32_t resume_entry;              /* the entry at which the others go on */
-  uint32_t barrier_entry, barrier_pc; /* those that have arrived: the entry behind their barrier, its pc */
-  uint32_t arrivals_left, stale;      /* arrivals until vm/exec/compiled_block.c wants to be asked */
+  uint32_t barrier_entry, barrier_pc; /* of the warps that have arrived: the entry behind their barrier, and its pc */
+  uint32_t arrivals_left, stale;      /* arrivals_left: until vm/exec/compiled_block.c wants control */
   unsigned char *spill_area[MX_CHAIN_WARPS];
   const struct mx_jit_code *code;
   struct mx_frame *frame[MX_CHAIN_WARPS];
   uint32_t nframes; /* for warps that have not begun */
-  bool begun;       /* the machine knows of them */
+  bool begun;       /* the machine's warps have begun */
 };
 
-/* Runs the current split from entry number `entry` until something happens; slots, slice are then what the
- * interpreter's would be. */
+/* Runs the current split from entry number `entry` on until something happens; then slots and slice are what the
+ * interpreter would have. */
 typedef uint32_t (*mx_jit_fn)(struct mx_exec *x, uint32_t entry, struct mx_jit_state *state);
 
 extern const struct mx_jit_help mx__jit_help;
-/* Where a frame keeps compiled code's own state, if it was made with room for it. */
+/* Where a frame keeps compiled code's own state, if it was allocated with room for that. */
 static inline unsigned char *mx__jit_spill_in_frame(struct mx_frame *f) { return f->slots + f->fn->frame_bytes; }
 
 /* Loaded code of one function. */
@@ -227,15 +233,15 @@ struct mx_jit_code {
   const struct mx_jit_counted_ins *counted_insns;
   const struct mx_jit_counted_site *counted_sites;
   const uint64_t
-      *live; /* sessions only: by pc, a set of the slots that have their values in the frame when code was left there */
-  struct mx_jit_inplace *inplace; /* by fallback: how it is done with values in the spill area; inplace.c */
+      *live; /* sessions only: by pc, the set of slots that have current values in the frame if code was left there */
+  struct mx_jit_inplace *inplace; /* by fallback: how it is executed on values in the spill area; inplace.c */
   struct mx_jit_access *accesses; /* by fallback */
-  uint32_t spill_bytes, lanes;    /* the table's and what fallbacks need besides; of a warp */
+  uint32_t spill_bytes, lanes;    /* spill_bytes: the table's, and what fallbacks need in addition; lanes: of a warp */
   atomic_bool attached;           /* all its entries lead to it */
 };
 
-/* What compiled code assumes of these structures. All that it touches of them stands here: emission says
- * MX_AT(structure, field), which exists for these fields only, and the compiler's sources cannot say offsetof. */
+/* What compiled code assumes about these structures: this list names all fields that it accesses. The compiler can only
+ * write MX_AT(structure, field), which exists for these fields, since its sources may not use offsetof. */
 #define MX_JIT_FIELDS(X) \
   X(exec, warps_begun) \
   X(exec, base) \
@@ -321,7 +327,7 @@ struct mx_jit_code {
   X(jit_state, park) \
   X(jit_state, pc) \
   X(jit_state, resume) X(jit_state, shown) X(jit_state, steps) X(jit_state, sums) X(jit_state, ticks)
-/* Those that lie in arrays, and those that code comes with. */
+/* Sizes of structures that lie in arrays, and of those that come with the code. */
 #define MX_JIT_SIZES(X) \
   X(insn) \
   X(bounds) \
@@ -342,9 +348,9 @@ enum {
 };
 #define MX_AT(struct_, field_) MX_AT_##struct_##_##field_
 
-/* That as one number: code made under another one is not used. */
+/* The same as one number: code that was made with another one is not used. */
 static inline uint64_t mx__jit_layout(void) {
-  enum { VERSION = 23 }; /* of what the offsets do not tell */
+  enum { VERSION = 23 }; /* of what the offsets do not show */
   const size_t all[] = {VERSION,
 #define X(struct_, field_) MX_AT(struct_, field_),
                         MX_JIT_FIELDS(X)
@@ -358,17 +364,17 @@ static inline uint64_t mx__jit_layout(void) {
   return h;
 }
 
-/* Enters compiled code of x->fn at the entry for instruction i's pc (i is an entry) and does what followed from it: as
- * a body, the next instruction or NULL. Where nothing was executed, runs i's own body. */
+/* Enters compiled code of x->fn at the entry at instruction i, and handles the exit: like a body, returns the next
+ * instruction, or NULL. If nothing was executed, runs i's own body. */
 const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry,
                                     const struct mx_insn *i);
-/* The second half of it: code was entered at i's pc, left with `kind` and *s. */
+/* The second half of that: code was entered at i's pc, and left with `kind` and *s. */
 const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code *code, uint32_t kind,
                                     const struct mx_jit_state *s, const struct mx_insn *i);
-/* transfer.c. frames: by level; NULL: x->frame alone. frame_to_spill: slots of the frame into their cells in the spill
- * area; false: a slot that the code takes for uniform is not. results_to_spill: the same for results of a fallback,
- * which are not checked. spill_to_frame: cells back into slots, for the lanes that run. mask: a mask that the code left
- * in the spill area. */
+/* transfer.c. frames: by level; NULL: x->frame alone. frame_to_spill: copies slots of the frame to their cells in the
+ * spill area; false: a slot that the code assumes to be uniform is not. results_to_spill: the same for results of a
+ * fallback, which are not checked. spill_to_frame: copies cells back to slots, for the active lanes. mask: reads a mask
+ * from the spill area. */
 bool mx__jit_frame_to_spill(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
                             unsigned char *spill_area);
 void mx__jit_results_to_spill(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
@@ -377,26 +383,27 @@ void mx__jit_spill_to_frame(struct mx_exec *x, const struct mx_jit_code *code, u
                             const unsigned char *spill_area, struct mx_frame *const *frames);
 uint64_t mx__jit_mask(const struct mx_jit_table *t, const unsigned char *spill_area);
 void mx__jit_put_mask(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *spill_area, uint64_t m);
-/* inplace.c. What code's fallbacks take, before it is attached to fn; false: out of memory. Fallback `number` for the
- * lanes of `mask`: false, if it goes through the frame; *done: whether its last body did not give up control. */
+/* inplace.c. _make: prepares the code's fallbacks, before it is attached to fn; false: out of memory. The other:
+ * executes fallback `number` for the lanes of `mask`; false: it has to go through the frame; *done: whether its last
+ * body went on to the next instruction. */
 bool mx__jit_inplace_make(struct mx_jit_code *code, const struct mx_pfunc *fn, uint32_t lanes,
                           const struct mx_level *level);
 void mx__jit_inplace_free(struct mx_jit_code *code);
-/* alone: its body looks at nothing but operands, mask and memory, and ends with MX_EV_STALE_WARP, nothing done, where
- * it needs more. */
+/* Whether its one body uses only operands, mask and memory, and ends with MX_EV_STALE_WARP, nothing done, if it needs
+ * more. */
 bool mx__jit_inplace_alone(const struct mx_jit_code *code, uint32_t number);
 bool mx__jit_inplace(struct mx_exec *x, const struct mx_jit_code *code, unsigned char *spill_area, uint32_t number,
                      uint64_t mask, bool *done);
 
-/* What the compiler writes behind the code when that is whole: the loader takes nothing else. */
+/* What the compiler writes at the end of an object when it is complete: the loader accepts no other objects. */
 struct mx_jit_signature {
   uint64_t bytes;
   uint8_t digest[16];
   char magic[8];
 };
 struct mx_jit_signature mx__jit_sign(const void *bytes, size_t size);
-size_t mx__jit_signed(const uint8_t *bytes,
-                      size_t size); /* how many bytes the signature at the end is for; 0: it is for others */
+/* returns the number of bytes that the signature at the end covers; 0: the object is for another version */
+size_t mx__jit_signed(const uint8_t *bytes, size_t size);
 void mx__jit_digest(uint8_t out[16], const void *bytes, size_t size);
 
 #endif

@@ -1,8 +1,8 @@
-/* Stores of lanes that ran one by one are made in the machine's order. Mostly the order is nothing to anybody, since
- * lanes write to places of their own, or the same value: that is looked for first.
+/* Stores of lanes that ran one by one are made in the machine's order. Mostly the order does not matter, since lanes
+ * write to different places, or the same value: that is tested first.
  *
- * Which form of a loop is faster depends on how many lanes go round how often, and on caches: each worker measures
- * both, and now and then the slower one again. */
+ * Which form of a loop is faster depends on how many rounds the lanes take, and on caches: each worker measures both,
+ * and now and then tries the slower one again. */
 #include "lane_loops.h"
 
 #include "exec.h"
@@ -15,11 +15,11 @@
 #endif
 
 #define TABLE (2 * MX_KEPT_STORES)
-#define SHARED 0x80u /* of a key: another lane has written the same value there */
+#define SHARED 0x80u /* a flag in a key: another lane has written the same value to that place */
 
 struct mx_kept_stores {
   struct mx_kept_store store[MX_KEPT_STORES];
-  uint16_t at[TABLE]; /* the last store to a place, from 1 */
+  uint16_t at[TABLE]; /* the number of the last store to a place, from 1 */
 };
 
 unsigned char *mx__kept_stores(struct mx_exec *x) {
@@ -37,8 +37,9 @@ static bool rises(const struct mx_kept_store *s, size_t n) {
     if (s[k].host <= s[k - 1].host) return false;
   return true;
 }
-/* Whether two lanes leave different values in one place. Each lane's last store there is the last of all in some order,
- * so it does not matter whose is where these are equal. Stores of different lengths never meet. */
+/* Whether two lanes leave different values in one place. Whichever lane is last in the machine's order, its own last
+ * store there counts; so the order does not matter if all lanes' last values are equal. Stores of different sizes do
+ * not overlap here. */
 static bool order_matters(struct mx_kept_stores *t, size_t n) {
   size_t size = 64;
   while (size < 2 * n) size *= 2;
@@ -85,8 +86,8 @@ void mx__kept_stores_make(struct mx_exec *x, void *end) {
 
 /* ---- times ------------------------------------------------------------------------------------------------------*/
 enum {
-  TOGETHER_AGAIN = 15, /* so often before lanes are tried one by one again, where that took longer */
-  LANES_AGAIN = 63     /* so often before they are tried together, where that did */
+  TOGETHER_AGAIN = 15, /* if running lanes one by one was slower: how many loops until that is tried again */
+  LANES_AGAIN = 63     /* if running lanes together was slower: likewise */
 };
 void mx__loop_took(struct mx_exec *x, uint32_t number, uint32_t form, uint64_t since, uint64_t rounds) {
   struct mx_bounds *b = &x->bounds[number];
@@ -97,7 +98,7 @@ void mx__loop_took(struct mx_exec *x, uint32_t number, uint32_t form, uint64_t s
 #endif
   uint32_t *cost = &b->lanes_cost[form];
   if (took > UINT32_MAX / 4) took = UINT32_MAX / 4;
-  if (!*cost || took < *cost) *cost = (uint32_t)took + 1; /* the first times caches are cold */
+  if (!*cost || took < *cost) *cost = (uint32_t)took + 1; /* the first measurements are made with cold caches */
   else *cost += (uint32_t)((took < 2ull * *cost ? took : 2ull * *cost) - *cost) / 8;
   if (!b->lanes_cost[MX_LOOP_BY_LANES] || !b->lanes_cost[MX_LOOP_TOGETHER]) {
     b->lanes_off = form == MX_LOOP_BY_LANES;

@@ -1,6 +1,6 @@
-/* What compiled code asks for whose lanes run a loop one by one (jit/compiler/scalar_loops.c): their stores, which
- * nobody may see before all of them have run, are kept in the order in which the lanes ran, and made as if that had
- * been the machine's; and which form of a loop takes less time is measured. */
+/* For compiled code that runs the lanes of a loop one by one (jit/compiler/scalar_loops.c). Its stores must not be
+ * visible before all lanes have run: they are recorded in the order in which lanes run, and then made in the machine's
+ * order. Which form of a loop takes less time is measured. */
 #ifndef MX_LANE_LOOPS_H
 #define MX_LANE_LOOPS_H
 
@@ -9,18 +9,18 @@
 struct mx_exec;
 
 struct mx_kept_store {
-  uint64_t host, key, value[2]; /* value: so many bytes as the key says */
+  uint64_t host, key, value[2]; /* key: see mx__kept_key(); it says how many bytes of value are used */
 };
 enum {
   MX_KEPT_STORES = 4096,
-  MX_KEPT_LEFT = 32 /* the bit of a key from which on it has how many rounds were left */
+  MX_KEPT_LEFT = 32 /* the bit of a key at which the number of rounds that were left begins */
 };
-/* Keys say when it would have been, and how much: rounds left, the number of the store in its round, bytes, lane. */
+/* A key orders stores as the machine would: rounds left, number of the store in its round, bytes, lane. */
 static inline uint64_t mx__kept_key(uint64_t left, unsigned number, unsigned bytes, unsigned lane) {
   return left << MX_KEPT_LEFT | number << 16 | bytes << 8 | lane;
 }
 
-/* This worker's place for them; NULL: out of memory. */
+/* This worker's memory for them; NULL: out of memory. */
 unsigned char *mx__kept_stores(struct mx_exec *x);
 /* Makes those up to `end`. */
 void mx__kept_stores_make(struct mx_exec *x, void *end);

@@ -1,6 +1,6 @@
-/* Matrix instructions: who takes part, where matrices lie in memory, fragments. The arithmetic is
- * vm/exec/lanes/fn_tile.c's, what a form's registers hold core/tile.h's. All lanes of the warp execute one of these
- * together: those that come first wait at it until the others have come, and where some have ended it is a trap. */
+/* Matrix instructions: which lanes take part, matrices in memory, and fragments. vm/exec/lanes/fn_tile.c has the
+ * arithmetic, core/tile.h the layouts of registers. All lanes of the warp execute such an instruction together: lanes
+ * that arrive first wait there for the others, and it is a trap if some have ended. */
 #include "core/format.h"
 #include "vm/exec/access.h"
 #include "vm/exec/tile.h"
@@ -14,7 +14,7 @@
 static bool waits_here(const struct mx_exec *x, const struct mx_split *s, const struct mx_insn *i) {
   return s->state == MX_WAIT_SYNC && s != x->split && s->frame == x->frame && s->pc == i->pc;
 }
-/* Whether the instruction may be executed now, for the whole warp; otherwise what comes next is in *next: the split
+/* Whether the instruction may be executed now, for the whole warp. Otherwise *next is what the body returns: the split
  * waits, or has trapped. */
 static bool all_here(struct mx_exec *x, const struct mx_insn *i, const struct mx_insn **next) {
   struct mx_warp *w = x->warp;
@@ -30,7 +30,7 @@ static bool all_here(struct mx_exec *x, const struct mx_insn *i, const struct mx
   x->split->sync_mask = x->full;
   return *next = mx__next_split(x), false;
 }
-/* The instruction has been executed: lanes that waited at it go on, too. */
+/* After execution: lanes that waited at it go on, too. */
 static const struct mx_insn *go_on(struct mx_exec *x, const struct mx_insn *i) {
   if (x->mask == x->full) return i + 1;
   for (uint32_t k = 0; k < x->warp->nsplits; k++) {
@@ -110,7 +110,7 @@ static const struct mx_tile_plan *make_plan(const struct mx_insn *i) {
   free(p);
   return none;
 }
-/* The plan of an instruction's form: made once in a process. NULL: out of memory. */
+/* The plan for an instruction's form: made once in a process. NULL: out of memory. */
 MX__INL const struct mx_tile_plan *plan_of(const struct mx_insn *i) {
   const struct mx_tile_plan *p = atomic_load_explicit(&plans[i->op - FIRST][i->mod], memory_order_acquire);
   return p ? p : make_plan(i);
@@ -139,7 +139,7 @@ const struct mx_insn *mx__op_mma(struct mx_exec *x, const struct mx_insn *i) {
 }
 
 /* ---- matrices in memory ----------------------------------------------------------------------------------*/
-/* All lanes must have one value: the lanes that differ from lane 0. */
+/* Finds lanes whose value differs from lane 0's, since all must have the same. */
 static uint64_t unlike(const void *p, bool wide, unsigned lanes) {
   const size_t size = wide ? 8 : 4;
   uint64_t m = 0;
@@ -173,7 +173,7 @@ static unsigned char *piece(const struct matrix *m, unsigned reg, unsigned lane,
                  : m->found[reg * m->pieces + n][lane];
 }
 
-/* Finds it. False: trapped, *next is what comes then. */
+/* Locates the matrix. False: trapped, and *next is what the body returns. */
 static bool find_matrix(struct mx_exec *x, const struct mx_insn *i, const struct mx_tile_plan *p, unsigned address,
                         bool write, struct matrix *m, const struct mx_insn **next) {
   const struct mx_tile *t = &p->t;
@@ -222,14 +222,15 @@ static bool find_matrix(struct mx_exec *x, const struct mx_insn *i, const struct
   m->along = part == MX_PART_A ? !is_col : part == MX_PART_B ? is_col : turns_sums(t) == is_col;
   const unsigned per = mx__tile_per_reg(t, part);
   m->per_piece = m->along ? per : 1, m->pieces = m->along ? 1 : per;
-  /* all of it in what the instruction accessed last? */
+  /* Is all of it in the allocation that the instruction accessed last? */
   struct mx_bounds *b = &x->bounds[i->index];
   const unsigned lines = is_col ? cols : rows;
   const uint64_t bytes = (lines - 1) * m->pitch + dense * bits / 8, span = write ? b->writes : b->reads;
   if (span >= bytes && start - b->lo <= span - bytes && (wide || start + bytes <= UINT32_MAX)) {
     m->host = (unsigned char *)(uintptr_t)(b->host + start);
     if (b->kind == MX_GLOBAL) {
-      /* the next time probably goes on from here as this one from the last: its lines are far apart */
+      /* The next access is probably as far from this one as this one is from the last: prefetch its lines, which are
+       * far from each other. */
       const uint64_t here = (uint64_t)(uintptr_t)m->host, next = here + (start - b->last);
       b->last = start;
       for (unsigned k = 0; k < lines && (next ^ here) >= 64; k++)
@@ -280,7 +281,7 @@ const struct mx_insn *mx__op_wmma_store(struct mx_exec *x, const struct mx_insn 
   struct matrix m;
   if (!find_matrix(x, i, p, 0, true, &m, &next)) return next;
   const unsigned n = p->t.nregs[m.part], bytes = piece_bytes(&m), lane_bytes = bytes * m.pieces;
-  if (m.host && m.along && p->t.lanes == 64 && m.bits <= 32) { /* registers are the matrix, row after row */
+  if (m.host && m.along && p->t.lanes == 64 && m.bits <= 32) { /* the registers are the matrix itself, row after row */
     const size_t row = ((size_t)m.bits << p->width[m.part]) / 8, all = 64 * sizeof(uint32_t);
     for (unsigned r = 0; r < n; r++) {
       const unsigned char *from = mx__operand(x, mx__operand_ref(i, p->t.first[m.part] + r));
@@ -316,7 +317,7 @@ static bool find_rows(struct mx_exec *x, const struct mx_insn *i, unsigned addre
   const bool wide = mx__types[mx__ops[i->op].opnd[address].type].bits == 64;
   const void *base = mx__operand(x, mx__operand_ref(i, address));
   const unsigned space = i->mod >> 1 ? MX_SHARED : MX_GENERIC;
-  const struct mx_bounds *b = &x->bounds[i->index]; /* of what the instruction accessed last */
+  const struct mx_bounds *b = &x->bounds[i->index]; /* of the allocation that the instruction accessed last */
   const uint64_t span = write ? b->writes : b->reads, most = span < 16 ? 0 : span - 16;
   uint64_t at[MX_MAX_LANES], odd = span < 16;
   for (unsigned l = 0; l < 8 * tiles; l++) {

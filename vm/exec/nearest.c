@@ -1,5 +1,6 @@
-/* Traps in memory that belongs to a block or a lane: which variable an access was meant for. There variables lie side
- * by side, so that the nearest one says little; the instructions that made the address say more. */
+/* Traps in memory that belongs to a block or a lane: which variable an access was meant for. There variables are
+ * adjacent, so that the nearest one is often not the one that was meant; the instructions that computed the address
+ * tell more. */
 #include "exec.h"
 #include "flow.h"
 #include "launch.h"
@@ -10,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What an address was made of: a variable of the module, or (frame) a place in the frame's local memory. */
+/* What an address was computed from: a variable of the module, or (frame) an offset in the frame's local memory. */
 struct origin {
   bool frame;
   uint32_t var;
@@ -27,7 +28,7 @@ struct tracing {
 
 static bool from_operand(struct tracing *t, const struct mx_insn *i, unsigned k);
 
-/* A special register or a sum; of more operands the last one is the base as a rule. */
+/* A special register or a sum; of several operands the last one is usually the base. */
 static bool from_instruction(struct tracing *t, uint32_t pc) {
   const mx_word *word = &t->fn->func->code[pc];
   const struct mx_insn *i = &t->fn->insns[t->fn->index_of_pc[pc]];
@@ -75,7 +76,7 @@ static bool from_operand(struct tracing *t, const struct mx_insn *i, unsigned k)
   return found && same;
 }
 
-/* What the address of the access at pc was made of. */
+/* What the address of the access at pc was computed from. */
 static bool find_origin(const struct mx_pfunc *fn, uint32_t lanes, uint32_t pc, uint8_t space, struct origin *out) {
   const struct mx_insn *i = &fn->insns[fn->index_of_pc[pc]];
   if (i->kind == MX_INSN_JOIN) i++;

@@ -14,7 +14,7 @@
 
 struct place {
   pthread_t thread;
-  int away; /* the processor of `usual` that it is kept from; -1: none */
+  int away; /* the processor of `usual` that it must not use; -1: none */
   cpu_set_t usual;
   struct place *next;
 };
@@ -24,15 +24,16 @@ struct mx_pool {
   pthread_cond_t work, done;
   struct place *threads;
   uint32_t nthreads;
-  uint64_t job;              /* counts jobs: a thread serves each once */
-  uint32_t held;             /* locks of the one who waits for the job */
-  uint32_t next, n, running; /* the call that the next thread makes, while that is below n; calls that have not ended */
+  uint64_t job;  /* counts jobs: a thread serves each once */
+  uint32_t held; /* the locks that the thread which waits for the job holds */
+  /* next: the call that the next thread makes, if it is below n; running: how many calls have not ended */
+  uint32_t next, n, running;
   void (*fn)(void *, uint32_t);
   void *arg;
   bool quit;
 };
 
-/* May run again everywhere, that is. */
+/* Allows the thread all its processors again. */
 static void let_back(struct mx_pool *p) {
   for (struct place *t = p->threads; t; t = t->next) {
     if (t->away >= 0) pthread_setaffinity_np(t->thread, sizeof t->usual, &t->usual);
@@ -144,8 +145,7 @@ uint32_t mx__pool_run(struct mx_pool **pool, uint32_t n, void (*fn)(void *, uint
           continue;
         }
         deadline = NULL;
-        mx__unlock(&p->lock); /* what late() does is the caller's business: it may wait for a thread that wants
-                                 something of the pool */
+        mx__unlock(&p->lock); /* late() runs without the lock: it may wait for a thread that needs the pool */
         late(arg);
         mx__lock(&p->lock);
       }

@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* SHARED holds where only the cluster sees the cell. Others may change a cell of global memory meanwhile: compare and
- * exchange. */
+/* SHARED holds where only the cluster can access the cell. Global memory may be changed concurrently: there a
+ * compare-and-exchange loop is used. */
 #define IN_ONE_STEP(step_, w_) \
   do now.v = value_##step_(was.v, b.v, shared); \
   while (!__atomic_compare_exchange_n((cell_##w_ *)at, &was.w_, now.w_, false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST));
@@ -28,7 +28,7 @@ typedef uint16_t __attribute__((may_alias)) cell_w2;
       uint16_t w2; \
     } was, now, b; \
     memcpy(&b.v, with, sizeof b.v); \
-    memcpy(&was.v, at, sizeof was.v); /* a guess; the exchange tells */ \
+    memcpy(&was.v, at, sizeof was.v); /* a first guess, which the exchange verifies */ \
     if (sizeof b.v == 8) { \
       IN_ONE_STEP(step_, w8) \
     } else if (sizeof b.v == 4) { \
@@ -38,7 +38,7 @@ typedef uint16_t __attribute__((may_alias)) cell_w2;
     } \
   }
 
-/* Of all rows those that stand for their step: with a 64-bit address, and a result. */
+/* The rows that define each operation: those with a 64-bit address and a result. */
 #define HERE(make_, ...) make_(__VA_ARGS__)
 #define ELSEWHERE(...)
 #define NOTHING(...)

@@ -1,5 +1,5 @@
-/* The memory of asynchronous copies under way: of a block's, and the rings of its warps, which are longer where a
- * program has more copies under way. What is done with them: async.c. */
+/* Memory for pending asynchronous copies: a block's records, and the rings of its warps, which grow with the number of
+ * pending copies. async.c uses them. */
 #include "async.h"
 #include "vm/exec/hooks.h"
 
@@ -7,7 +7,7 @@
 
 enum { LEAST_ROWS = 4, MOST_ROWS = 32 /* a ring's cells */ };
 
-/* Groups of rows are those that all lanes have, and the oldest copies land where there are too many. */
+/* Row copies are in groups that all lanes have committed; if there are too many, the oldest ones land. */
 void mx__copies_room(struct mx_warp_copies *w) {
   const uint32_t waiting = w->issued - w->landed, most = w->mask + 1 - waiting,
                  left = w->n + waiting < MX_MOST_COPIES ? MX_MOST_COPIES - w->n - waiting : 0;

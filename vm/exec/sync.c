@@ -1,8 +1,8 @@
 /* Warp operations: the exchange of values between lanes, and the rendezvous of the .sync forms.
  *
  * A .sync operation is complete for a membermask when every lane of the mask that still lives stands at an instruction
- * of the same opcode and modifier with that mask; at any pc. Lanes with other masks in the same instruction are served
- * apart. Those that must wait become splits of their own, one for each mask. */
+ * of the same opcode and modifier with that mask; at any pc. Lanes with other masks at the same instruction are handled
+ * as separate groups. Those that must wait become splits of their own, one for each mask. */
 #include "hooks.h"
 
 #include "core/format.h"
@@ -165,7 +165,7 @@ static void run_here(struct mx_exec *x, const struct mx_insn *i, uint64_t group,
 static void *split_operand(const struct mx_split *s, mx_ref r) {
   return (r & 1 ? s->frame->fn->pool : s->frame->slots) + r;
 }
-/* Same operation, same mask: such splits meet. */
+/* Whether two splits wait in the same operation with the same mask, and so meet. */
 static bool meets(const struct mx_split *s, const struct mx_insn *i, uint64_t mask) {
   return s->state == MX_WAIT_SYNC && s->sync_mask == mask && mx__insn_of(s)->op == i->op &&
          mx__insn_of(s)->mod == i->mod;
@@ -203,7 +203,7 @@ static void run_together(struct mx_exec *x, struct mx_warp *w, const struct mx_i
   }
 }
 
-/* Lanes of all splits that wait like this one. */
+/* The lanes of all splits that wait in the same operation as this one. */
 static uint64_t waiting(const struct mx_warp *w, const struct mx_insn *i, uint64_t mask) {
   uint64_t m = 0;
   for (uint32_t k = 0; k < w->nsplits; k++)
@@ -216,7 +216,7 @@ char *mx__missing_lanes_text(uint64_t lanes) {
                     "block has no such threads",
                     (unsigned long long)lanes);
 }
-/* Lanes at an instruction of the whole warp, some of which has ended. */
+/* Raises a trap: lanes are at an instruction of the whole warp, and others have ended. */
 static void trap_at_whole(struct mx_exec *x, const struct mx_split *s) {
   struct mx_trap t = {.kind = MX_TRAP_SYNC,
                       .func = s->frame->fn->number,
@@ -294,7 +294,7 @@ static const struct mx_insn *rendezvous(struct mx_exec *x, const struct mx_insn 
   const struct mx_insn *mx__op_##name_(struct mx_exec *x, const struct mx_insn *i) { return rendezvous(x, i, eval_); }
 EACH_SYNC(SYNC_BODY)
 
-/* Among the lanes that are there. */
+/* Operations among the lanes that are active. */
 #define ACTIVE_BODY(name_, nin_, eval_) \
   const struct mx_insn *mx__op_##name_(struct mx_exec *x, const struct mx_insn *i) { \
     uint64_t m = mx__lanes_of(x, i); \

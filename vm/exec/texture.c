@@ -1,5 +1,5 @@
-/* The rows of ops/texture.def: which object each lane means, which coordinates, where results go. What is sampled is
- * vm/texture's. All lanes are looked at before anything is written. */
+/* The rows of ops/texture.def: find each lane's object, coordinates and results; vm/texture does the sampling. All
+ * lanes are checked before anything is written. */
 #include "core/format.h"
 #include "vm/memory/memory.h"
 #include "vm/texture/objects.h"
@@ -19,7 +19,7 @@ enum lod { BASE, LEVEL, GRADIENT };
 enum outside { TRAP, CLAMP, ZERO };
 enum reduction { ADD, MIN, MAX, AND, OR };
 
-/* What a spelling says. */
+/* What an instruction's spelling says. */
 struct form {
   uint8_t kind; /* mx_array_kind */
   uint8_t lod, outside, reduction, channel, query;
@@ -29,7 +29,7 @@ struct form {
   uint8_t bytes; /* surfaces: of an element */
 };
 
-/* Whether the word stands between two dots, or at the end. */
+/* Whether the word is in the spelling, between two dots or at the end. */
 static bool says(const char *spelling, const char *word) {
   const size_t n = strlen(word);
   for (const char *p = strchr(spelling, '.'); p; p = strchr(p + 1, '.'))
@@ -157,7 +157,8 @@ static struct mx_object *object_of(struct mx_exec *x, const struct mx_insn *i, c
                                    struct lookup *last, uint64_t l) {
   return find_object(x, i, number_of(x, i, f, l), kind, last, l);
 }
-/* Images that an instruction of a geometry may be used on: cubes are layers to surfaces. */
+/* The kinds of images that an instruction of this geometry may access: to surface instructions, the faces of cubes are
+ * layers. */
 static bool goes_with(const struct mx_object *o, const struct form *f) {
   const unsigned kind = o->image.kind;
   return kind == f->kind || (o->kind == MX_OBJECT_SURFACE && f->kind == MX_ARRAY_2D_LAYERED && mx__image_is_cube(kind));
@@ -174,7 +175,7 @@ static const struct mx_insn *no_memory(struct mx_exec *x, const struct mx_insn *
 }
 
 /* ---- textures -------------------------------------------------------------------------------------------*/
-/* How the texture is read: as it says, or as a sampler says that the instruction names. False: trapped. */
+/* How the texture is read: by its own settings or those of the sampler that the instruction names. False: trapped. */
 struct reading {
   struct lookup last;
   struct mx_sampler_form sampler;
@@ -215,11 +216,11 @@ static void take_coordinates(const struct mx_exec *x, const struct mx_insn *i, c
   if (f->depth) at->compares = true, at->reference = number(x, i, f->depth_at, l);
 }
 
-/* Whether all lanes have one value. */
+/* Whether the operand is uniform. */
 static bool is_same(const struct mx_exec *x, const void *values, size_t bytes) {
   return !memcmp(values, (const char *)values + bytes, (x->lanes - 1) * bytes);
 }
-/* The object of all lanes; NULL: they have several, or it is none that goes with the instruction. */
+/* The object, if all lanes have the same one; NULL: they have several, or it does not fit the instruction. */
 static const struct mx_object *one_object(struct mx_exec *x, const struct mx_insn *i, const struct form *f,
                                           unsigned kind, uint64_t m) {
   const uint64_t *numbers = operand(x, i, f->object), number = numbers[__builtin_ctzll(m)];
@@ -269,11 +270,11 @@ static bool find_levels(const struct mx_exec *x, const struct mx_insn *i, const 
 static bool overlap_nothing(const struct mx_exec *x, const struct mx_insn *i, const struct form *f,
                             uint32_t *const *to) {
   const unsigned operands = mx__ops[i->op].nopnds;
-  bool apart = true;
+  bool distinct = true;
   for (unsigned k = 0; k < f->results; k++)
     for (unsigned n = f->results; n < operands; n++)
-      apart &= mx__ops[i->op].opnd[n].type == MX_T_off || operand(x, i, n) != to[k];
-  return apart;
+      distinct &= mx__ops[i->op].opnd[n].type == MX_T_off || operand(x, i, n) != to[k];
+  return distinct;
 }
 static bool is_sampler(struct mx_exec *x, uint64_t n) {
   const char *why;
@@ -339,7 +340,7 @@ static const struct mx_insn *sample(struct mx_exec *x, const struct mx_insn *i, 
     }
     for (unsigned k = 0; k < f->results; k++) result[k][l] = v[k];
   }
-  put_results(x, i, f->results, m, result); /* they may go to registers that are read */
+  put_results(x, i, f->results, m, result); /* stored last, since they may overwrite operands */
   return i + 1;
 }
 const struct mx_insn *mx__op_tex(struct mx_exec *x, const struct mx_insn *i) { return sample(x, i, false); }

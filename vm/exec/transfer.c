@@ -1,6 +1,5 @@
-/* Values of slots on their way between the frame, where the interpreter has them lane by lane, and the cells of the
- * spill area in which compiled code leaves and finds its vectors. Written once here instead of at every entry and exit
- * in every kernel. */
+/* Copies slots between the frame, where the interpreter has them lane by lane, and the cells of the spill area, where
+ * compiled code has them as vectors. Done once here instead of by code at every entry and exit of every kernel. */
 #include "jitabi.h"
 
 #ifdef __SSE2__

@@ -10,16 +10,16 @@
 
 #include <string.h>
 
-/* A warp's turn in this round has ended; `ran`: something was executed in it. */
+/* A warp's turn in this round has ended; `ran`: it executed something. */
 static void note_turn(struct mx_block *b, enum mx_turn turn, bool ran) {
   b->round.alive |= turn != MX_TURN_DONE;
   b->round.spun |= turn == MX_TURN_SPUN;
   b->round.went_on |= turn == MX_TURN_DONE || (turn == MX_TURN_BLOCKED && ran);
 }
 
-/* Runs all warps in compiled code alone: with `code` from the block's beginning, without (NULL) from the barrier at
- * which all have arrived. True: the block's turn has ended, as *status says; else that of warp b->round.warp has, as
- * *turn says. */
+/* Runs all warps in compiled code alone: with `code` from the block's beginning on; with NULL, from the barrier on at
+ * which all have arrived. True: the block's turn has ended, and *status says how; otherwise that of warp b->round.warp
+ * has, and *turn says how. */
 static bool run_compiled(struct mx_exec *x, struct mx_block *b, struct mx_jit_code *code, struct mx_taken *then,
                          enum mx_turn *turn, enum mx_block_status *status) {
   do {
@@ -89,7 +89,7 @@ static bool run_pass(struct mx_exec *x, struct mx_block *leader, struct mx_taken
   for (; leader->pass.member < leader->nmembers; leader->pass.member++) {
     struct mx_block *b = leader->members[leader->pass.member];
     if (b->ended) continue;
-    mx__cluster_recheck(leader); /* compiled code has not looked when lanes ended */
+    mx__cluster_recheck(leader); /* compiled code does not check this when lanes end */
     const enum mx_block_status status = run_member(x, b, leader->nmembers > 1 ? &none : then);
     if (status == MX_BLOCK_STOPPED) return false;
     leader->pass.yielded |= status == MX_BLOCK_YIELDED;
@@ -112,10 +112,10 @@ static enum mx_block_status run_unit(struct mx_exec *x, struct mx_block *leader,
     memset(&leader->pass, 0, sizeof leader->pass);
     if (!alive) return MX_BLOCK_DONE;
     if (yielded && (alone || mx__schedule_waits(leader->launch, then))) return MX_BLOCK_YIELDED;
-    if (went_on && !alone) continue; /* the last thing that a block did may have been for one before it */
+    if (went_on && !alone) continue; /* a block may have enabled an earlier one to go on */
     if (mx__async_land_wanted(x, leader)) {
       if (atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT)
-        return MX_BLOCK_STOPPED; /* a copy that lands may trap */
+        return MX_BLOCK_STOPPED; /* a landing copy may trap */
       continue;
     }
     bool released = false;
@@ -127,7 +127,9 @@ static enum mx_block_status run_unit(struct mx_exec *x, struct mx_block *leader,
         if (warp->live) released |= mx__warp_release(x, warp, true);
       }
     if (released) continue;
-    if (mx__mbarrier_time_over(leader) || spun) return MX_BLOCK_PARKED;
+    const bool over = mx__mbarrier_time_over(leader);
+    leader->timeouts += over && !spun; /* lanes may be spinning on a word that another launch or the host writes */
+    if (over || spun) return MX_BLOCK_PARKED;
     mx__trap_deadlock(x, leader);
     return MX_BLOCK_STOPPED;
   }

@@ -1,4 +1,4 @@
-/* Taking a value apart into four registers: the one lane-wise instruction with more results than a lane body has. */
+/* Unpacks a value into four registers: the one lane-wise instruction with more results than a lane body can have. */
 #include "interp.h"
 
 const struct mx_insn *mx__op_unpack4(struct mx_exec *x, const struct mx_insn *i) {

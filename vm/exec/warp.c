@@ -1,4 +1,4 @@
-/* Splits, joins, frames, traps. Everything here changes a warp's state; nothing here computes values. */
+/* Splits, joins, frames and traps: changes of a warp's state; nothing here computes values. */
 #include "warp.h"
 
 #include "hooks.h"
@@ -45,7 +45,7 @@ static void frame_free(struct mx_frame **list, struct mx_frame *f) {
 
 void mx__frame_end(struct mx_exec *x, struct mx_frame *f) { frame_free(&x->free_frames, f); }
 
-/* Takes lanes out of a frame and its callers up to, not including, `until`; frames left empty go to the list of free
+/* Removes lanes from a frame and its callers up to, but not including, `until`; empty frames go to the list of free
  * ones. */
 static void frames_drop(struct mx_frame **list, struct mx_frame *f, const struct mx_frame *until, uint64_t lanes) {
   while (f != until) {
@@ -85,7 +85,8 @@ void mx__expect_lanes(struct mx_frame *f, uint32_t pc, uint64_t m) {
   const uint32_t join = mx__join_at(f->fn, pc);
   if (join != MX_NO_JOIN) expect(f, join, m);
 }
-/* Lanes that have ended, or returned past where they were expected (code that no assembler of ours writes). */
+/* Removes lanes from joins where they will not come, because they have ended, or returned past them (only hand-written
+ * modules do that). */
 static void expect_nowhere(struct mx_frame *f, uint64_t m) {
   for (uint32_t k = 0; f->open && k < f->fn->njoins; k++) expect_none(f, k, m);
 }
@@ -198,13 +199,13 @@ static bool equal(const struct mx_split *s, const struct mx_split *t) {
 }
 bool mx__goes_before(const struct mx_split *s, const struct mx_split *t) {
   if (s->frame->depth != t->frame->depth) return s->frame->depth > t->frame->depth;
-  if (s->frame != t->frame)
-    return __builtin_ctzll(s->frame->lanes) < __builtin_ctzll(t->frame->lanes); /* no lane is in both */
+  /* the two frames have no lane in common */
+  if (s->frame != t->frame) return __builtin_ctzll(s->frame->lanes) < __builtin_ctzll(t->frame->lanes);
   if (s->returns || t->returns) return !s->returns;
   const uint32_t *rank = s->frame->fn->rank;
   return rank[s->pc] != rank[t->pc] ? rank[s->pc] < rank[t->pc] : s->pc < t->pc;
 }
-/* Lanes that stand where those of split number k do join them; returned: its number then. */
+/* Merges the splits at the same place into split number k; returns its new number. */
 static uint32_t merge(struct mx_exec *x, uint32_t k) {
   struct mx_warp *w = x->warp;
   for (uint32_t n = w->nsplits; n--;) {
@@ -255,7 +256,7 @@ const struct mx_insn *mx__meet(struct mx_exec *x, const struct mx_insn *i) {
   const struct mx_insn *next = mx__next_split(x);
   if (next != i) return next;
   if (i->index != MX_NO_JOIN && expected(x->frame)[i->index] & x->mask) {
-    expect_none(x->frame, i->index, x->mask); /* none is missing any more */
+    expect_none(x->frame, i->index, x->mask); /* all expected lanes have come */
     mx__find_resched_rank(x);
   }
   return i + 1;
@@ -277,7 +278,7 @@ const struct mx_insn *mx__trap_at(struct mx_exec *x, const struct mx_insn *i, mx
 }
 
 /* ---- diverging and meeting ------------------------------------------------------------------------------*/
-/* The split at position `at` returns to its caller: results are copied, and it stands behind the call. */
+/* The split at position `at` returns to its caller: results are copied, and it goes to behind the call. */
 static void return_to_caller(struct mx_exec *x, uint32_t at) {
   struct mx_split *s = &x->warp->splits[at];
   struct mx_frame *callee = s->frame, *caller = callee->parent;
@@ -330,7 +331,7 @@ const struct mx_insn *mx__diverge(struct mx_exec *x, uint64_t taken, uint32_t ta
 bool mx__warp_release(struct mx_exec *x, struct mx_warp *w, bool any_wait) {
   (void)x;
   uint64_t stuck = 0;
-  bool others = false; /* that will go on when their turn comes */
+  bool others = false; /* other splits that can go on in their turn */
   for (uint32_t k = 0; k < w->nsplits; k++) {
     const struct mx_split *s = &w->splits[k];
     if (s->state == MX_RUNNABLE ? s->spun : (s->state != MX_WAIT_BAR && s->state != MX_WAIT_MBARRIER) || any_wait)
@@ -339,7 +340,7 @@ bool mx__warp_release(struct mx_exec *x, struct mx_warp *w, bool any_wait) {
   }
   const struct mx_split *best = NULL;
   for (int any = 0; any < 2 && !best && (!any || (!stuck && !others));
-       any++) /* any: they wait for one another, in code that no assembler of ours writes */
+       any++) /* any: lanes that wait for each other, which only hand-written modules can cause */
     for (uint32_t k = 0; k < w->nsplits; k++) {
       const struct mx_split *s = &w->splits[k];
       if (s->spun || !mx__waits_at_join(s) || !(any || expected(s->frame)[join_of(s)] & stuck)) continue;
@@ -411,7 +412,8 @@ const struct mx_insn *mx__op_call(struct mx_exec *x, const struct mx_insn *i) {
   return call(x, i, i->index, i->more + x->prep->funcs[i->index].func->nresults);
 }
 
-/* One split for each distinct target: the current one calls the first lane's, the others come back here. */
+/* Makes one split for each distinct target: the current one calls the first lane's, the others execute the instruction
+ * again. */
 const struct mx_insn *mx__op_calli(struct mx_exec *x, const struct mx_insn *i) {
   const struct mx_proto *proto = &x->fn->func->protos[i->index];
   const mx_ref *args = i->more + proto->nres;
@@ -425,7 +427,7 @@ const struct mx_insn *mx__op_calli(struct mx_exec *x, const struct mx_insn *i) {
   for (uint32_t k = 0; good && k < f->nresults; k++) good = f->results[k].cls == proto->res[k];
   for (uint32_t k = 0; good && k < f->nargs; k++) good = f->args[k].cls == proto->arg[k + 1];
   if (!good) return mx__trap_at(x, i, MX_TRAP_BAD_CALL, same, NULL);
-  if (same != x->mask) { /* the others come here again: for now they are no longer with those that call */
+  if (same != x->mask) { /* the others will execute the instruction again: until then they are a split of their own */
     x->stats.splits++;
     mx__expect_lanes(x->frame, mx__next_pc(x, i), x->mask);
     x->split->pc = i->pc;

@@ -1,6 +1,6 @@
-/* Which CPU level's bodies run here. A build may hold only some levels (make LEVELS=v4, LEVELS=plain); it
- * defines MX_HAVE_ for those that it holds. The environment's MX_LEVEL picks one by name, for tests and comparisons;
- * one that is not there leaves none. */
+/* Which CPU level's bodies run here. A build may hold only some levels (make LEVELS=v4, LEVELS=plain); it defines
+ * MX_HAVE_ for those that it holds. The environment's MX_LEVEL picks one by name, for tests and comparisons; if the
+ * build does not hold that one, there are no bodies. */
 #include "vm/exec/exec.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* Reads a container (.mxb) into an image. Separate from the verifier because this is about bytes, that about meaning;
- * it must not know how containers are written. The format: docs/container.md.
+/* Reads a container (.mxb) into an image. Separate from the verifier, since this file is about the form of bytes and
+ * the verifier about their meaning; it must not know how containers are written. The format: docs/container.md.
  *
- * Nothing in the file is believed: every count is compared with the bytes that are left before memory is taken for it,
+ * Nothing in the file is trusted: every count is compared with the bytes that are left before memory is taken for it,
  * and every element takes at least one byte, so that memory stays within a fixed multiple of the file's size. The first
  * error sticks: from there on all reads give 0 and consume nothing, so that callers check only where they loop. */
 #include "module.h"

@@ -1,5 +1,5 @@
-/* Reads a container (.mxb) into an image, trusting nothing but its digest's arithmetic. What the image then holds has
- * the right form, not yet a meaning that may run: that is vm/load/verify.c's to say. */
+/* Reads a container (.mxb) into an image, trusting nothing but its digest's arithmetic. The image then has the right
+ * form; whether it may run, vm/load/verify.c decides. */
 #ifndef MX_VM_MODULE_H
 #define MX_VM_MODULE_H
 #include "core/module.h"

@@ -1,4 +1,4 @@
-/* The order in which a function's blocks run where lanes are apart. Of the groups of lanes that can run in a frame,
+/* The order in which a function's blocks run where lanes have diverged. Of the groups of lanes that can run in a frame,
  * that goes first whose block has the lowest rank: reverse postorder, in which the blocks of a loop follow one
  * another, and the loop's header comes behind them. So lanes wait in front of what others still have to do before it,
  * those that go round a loop wait at its header for those that are still on their way to it, and what follows the
@@ -9,7 +9,7 @@
 
 #include "core/module.h"
 
-/* For every pc of verified code, that of extension words apart: the rank of its block; and whether lanes may meet
+/* For every pc of verified code, except extension words: the rank of its block; and whether lanes may meet
  * there or have to let others go first: where ways come together, where branches reconverge, and behind loops. NULL,
  * or malloc'ed. */
 struct mx_order {

@@ -40,8 +40,7 @@ static uint64_t literal_value(const struct mx_prepared *p, const struct mx_lit *
   return lit->kind == MX_LIT_GENERIC ? a + mx_space_window(v->space) : a;
 }
 
-/* Where the broadcast of a literal for a slot class begins in the pool: every class apart, since they differ in width.
- */
+/* Where a literal's copies for a slot class begin in the pool: each class has its own, since they differ in width. */
 static uint32_t pool_offset(uint32_t nlits, uint32_t lanes, uint32_t lit, unsigned cls) {
   if (cls == MX_R32) return lit * lanes * 4;
   if (cls == MX_R64) return nlits * lanes * 4 + lit * lanes * 8;

@@ -1,8 +1,8 @@
-/* Loads and stores of compiled code by lanes that lie apart, at whatever addresses, of elements of 8 to 64 bits, also
- * in local memory: what is left to do where code has found that lanes are in no row. Values come from and go to cells
- * of the spill area. All lanes are checked against the bounds of what the instruction touched last before anything is
- * moved; what misses them is left to the interpreter's body, which knows all allocations and traps. So nothing here
- * knows instructions, frames or traps, and a call costs little more than its moves. */
+/* Loads and stores of compiled code at scattered addresses, of elements of 8 to 64 bits, also in local memory: what is
+ * left to do where code has found that lanes are in no row. Values come from and go to cells of the spill area. All
+ * lanes are checked against the bounds of what the instruction touched last before anything is moved; what misses them
+ * is left to the interpreter's body, which knows all allocations and traps. So nothing here knows instructions, frames
+ * or traps, and a call costs little more than its moves. */
 #include "addresses.h"
 #include "quads.h"
 #include "vm/exec/compiled_block.h"

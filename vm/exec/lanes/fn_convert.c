@@ -55,7 +55,7 @@ static inline uint64_t extended(uint64_t v, unsigned kind) {
   return kind & 1 ? (uint64_t)((int64_t)(v << unused) >> unused) : v << unused >> unused;
 }
 #define WIDEN(s_) \
-  void MX_FN(cvt_wide_##s_)(MX_FN_ARGS) { \
+  void MX_FN(cvt_32_in_64_##s_)(MX_FN_ARGS) { \
     (void)q, (void)b, (void)c, (void)e; \
     uint64_t *r = d; \
     const uint##s_##_t_ *v = a; \
