@@ -231,8 +231,11 @@ PER_THREAD := $(patsubst %,cuda%_ptsz,EventRecord EventRecordWithFlags FreeAsync
   LaunchHostFunc LaunchKernel LaunchKernelExC MallocAsync MallocFromPoolAsync MemPrefetchAsync Memcpy2DAsync Memcpy3DAsync MemcpyAsync \
   Memcpy2DToArrayAsync Memcpy2DFromArrayAsync MemcpyFromSymbolAsync MemcpyToSymbolAsync Memset2DAsync MemsetAsync StreamAddCallback \
   StreamAttachMemAsync StreamBeginCapture StreamEndCapture StreamGetFlags StreamGetPriority StreamIsCapturing StreamQuery \
-  StreamSynchronize StreamWaitEvent) $(patsubst %,cuda%_ptds,Memcpy Memcpy2D Memcpy3D Memset Memset2D Memset3D MemcpyToSymbol \
-  MemcpyFromSymbol Memcpy2DToArray Memcpy2DFromArray Memcpy2DArrayToArray)
+  StreamSynchronize StreamWaitEvent Memcpy3DPeerAsync MemcpyFromArrayAsync MemcpyToArrayAsync Memset3DAsync StreamCopyAttributes \
+  StreamGetAttribute StreamSetAttribute StreamGetCaptureInfo StreamGetDevice StreamGetId GetDriverEntryPoint \
+  GetDriverEntryPointByVersion GraphInstantiateWithParams) $(patsubst %,cuda%_ptds,Memcpy Memcpy2D Memcpy3D Memset Memset2D Memset3D MemcpyToSymbol \
+  MemcpyFromSymbol Memcpy2DToArray Memcpy2DFromArray Memcpy2DArrayToArray Memcpy3DPeer MemcpyArrayToArray MemcpyFromArray \
+  MemcpyToArray)
 $(RTSO): $(RT_OBJ) $(LIBSO) $(BUILD)/libmxrt.map
 	$(call say,LD,$@)
 	$(Q)$(CC) -shared -Wl,-soname,libmxrt.so.$(SOVERSION) -Wl,--version-script,$(BUILD)/libmxrt.map -Wl,-Bsymbolic -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' \
@@ -317,7 +320,7 @@ export MX_VECTORS ?= $(abspath $(wildcard ../shared/vectors/golden.tar.gz))
 export MX_CORPUS ?= $(abspath $(wildcard ../shared/corpus))
 # The thread sanitizer sees what has threads; kernels' code is made by the plain build's compiler.
 ifeq ($(SAN),thread)
-THREADED := $(addprefix $(BUILD)/tests/,$(shell sed -n "s/^threaded='\(.*\)'/\1/p" tests/run))
+THREADED := $(addprefix $(BUILD)/tests/,$(shell sed -n "/^threaded='/,/'$$/p" tests/run | sed "s/^threaded=//" | tr -d "'"))
 check: $(THREADED) plain-compiler
 	$(Q)ln -sf ../mx-jitc $(BUILD)/mx-jitc && tests/run $(if $(V),-v) --threads $(BUILD)
 .PHONY: plain-compiler

@@ -169,8 +169,10 @@ static bool may(const struct maker *k, unsigned op, bool open) {
   }
 }
 
-/* Where an access goes: its modifier's space, its address operand and offset. */
-static unsigned place(struct maker *k, unsigned op, unsigned mod, unsigned type, unsigned *address, unsigned *offset) {
+/* Where an access goes: its modifier's space, its address operand and offset. reach: the register that an address of
+ * each lane's own is made in. */
+static unsigned place(struct maker *k, unsigned op, unsigned mod, unsigned type, unsigned reach, unsigned *address,
+                      unsigned *offset) {
   const unsigned mods = mx__ops[op].mods;
   unsigned space = mods == 24 ? mod / 4 : mods == 3 ? mod : MX_GENERIC;
   if (type == MX_T_u32) space = MX_SHARED; /* 32 bits reach no more */
@@ -181,9 +183,13 @@ static unsigned place(struct maker *k, unsigned op, unsigned mod, unsigned type,
   if (space == MX_SHARED) *address = literal(k, MX_LIT_VAR, 0, 0);
   else if (space == MX_LOCAL) *address = k->called ? OWN : number(k, 0), *offset = number(k, wide ? 0 : at & 48);
   else if (below(k, 3)) *address = PLACE;
-  else { /* lanes apart */ PUT(MX_AND_64, 0, REACH, below(k, N64), number(k, wide ? 0x40 : 0x30));
-    PUT(MX_ADD_U64, 0, REACH, REACH, PLACE);
-    *address = REACH;
+  else { /* lanes apart; chains measure what an access costs, so their addresses take few instructions */
+    const unsigned bit = wide ? 6 : 4, from = below(k, N64);
+    const uint64_t places = wide ? 1 : 3;
+    PUT(MX_AND_64, 0, reach, from, number(k, k->chain ? places << bit : places));
+    if (!k->chain) PUT(MX_SHL_64, 0, reach, reach, number(k, bit));
+    PUT(MX_ADD_U64, 0, reach, reach, PLACE);
+    *address = reach;
     if (!below(k, 300)) *offset = number(k, (uint64_t)1 << 38); /* outside of everything */
   }
   return mods == 24 ? mod % 4 + 4 * space : mods == 3 ? space : mod;
@@ -212,13 +218,17 @@ static void row(struct maker *k, unsigned op, bool weak) {
     return;
   }
   if (weak && o->cls == MX_MEM) mod &= ~3u;
+  unsigned reach = REACH;
   for (unsigned x = 0; x < o->nopnds; x++) {
     const struct mx_opnd *p = &o->opnd[x];
     if (p->type == MX_T_raw) field[x] = mx__ranges[p->range].least;
     else if (p->type == MX_T_off) continue; /* came with its address */
-    else if (p->role == MX_OUT) field[x] = result(k, p->type);
-    else if (x + 1 < o->nopnds && o->opnd[x + 1].type == MX_T_off)
-      mod = place(k, op, mod, p->type, &field[x], &field[x + 1]);
+    else if (p->role == MX_OUT) {
+      field[x] = result(k, p->type);
+      /* A load may leave its result in its address's register, where lanes that do not run keep the address. */
+      if (!k->chain && p->type < MX_T_raw && mx__types[p->type].slot_class == MX_R64 && below(k, 2)) reach = field[x];
+    } else if (x + 1 < o->nopnds && o->opnd[x + 1].type == MX_T_off)
+      mod = place(k, op, mod, p->type, reach, &field[x], &field[x + 1]);
     else if (o->flags & MX_F_SYNC && o->cls == MX_CROSS && x + 1 == o->nopnds)
       field[x] = number(k, p->type == MX_T_b64 ? UINT64_MAX : UINT32_MAX);
     else if (o->cls == MX_CTRL && p->type != MX_T_pred) field[x] = number(k, 0); /* barrier 0, all threads */

@@ -1,5 +1,5 @@
-/* Loads and stores of compiled code by lanes apart (vm/exec/lanes/direct.c) against what they mean, lane by lane; and
- * that compiled code does its own there, with no interpreter's body. */
+/* Loads and stores of compiled code at scattered addresses (vm/exec/lanes/direct.c) against what they mean, lane by
+ * lane; and that compiled code does its own there, with no interpreter's body. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
