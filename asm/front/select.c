@@ -247,15 +247,15 @@ static bool take_anywhere(struct suffixes *x, const char *lit, size_t len) {
   while (len) {
     size_t n = 1;
     while (n < len && lit[n] != '.') n++;
-    const enum kind kind = kind_of(lit, n);
     unsigned k = 0;
-    for (; k < x->n; k++) {
-      if (x->used >> k & 1) continue;
-      if (x->len[k] == n && !memcmp(x->at[k], lit, n)) break;
-      const enum kind other = kind_of(x->at[k], x->len[k]);
-      if (kind && (kind == other || (kind == NAME && other != TYPE))) return false;
-    }
+    while (k < x->n && (x->used >> k & 1 || x->len[k] != n || memcmp(x->at[k], lit, n))) k++;
     if (k == x->n) return false;
+    const enum kind kind = kind_of(lit, n);
+    for (unsigned before = 0; kind && before < k; before++) {
+      if (x->used >> before & 1) continue;
+      const enum kind other = kind_of(x->at[before], x->len[before]);
+      if (kind == other || (kind == NAME && other != TYPE)) return false;
+    }
     x->used |= 1u << k;
     lit += n;
     len -= n;
