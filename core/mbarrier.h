@@ -18,12 +18,16 @@ struct mx_mbarrier {
 
 /* Bits: 20 pending, 20 expected, 21 bytes, 1 parity, and 10, which says that it is one: memory full of zeros or ones is
  * none. */
-static inline bool mx_mbarrier_is(uint64_t w) { return w >> 62 == 2; }
+#define MX_MBARRIER_PARITY_BIT 61u
+#define MX_MBARRIER_PARITY (UINT64_C(1) << MX_MBARRIER_PARITY_BIT)
+#define MX_MBARRIER_MARK (UINT64_C(2) << 62) /* the value of these bits: */
+#define MX_MBARRIER_MARKS (UINT64_C(3) << 62)
+static inline bool mx_mbarrier_is(uint64_t w) { return (w & MX_MBARRIER_MARKS) == MX_MBARRIER_MARK; }
 static inline uint64_t mx_mbarrier_pack(struct mx_mbarrier m) {
   return m.pending | (uint64_t)m.expected << 20 | (uint64_t)((uint32_t)m.bytes & 0x1FFFFF) << 40 |
-         (uint64_t)(m.parity & 1) << 61 | (uint64_t)2 << 62;
+         (uint64_t)(m.parity & 1) << MX_MBARRIER_PARITY_BIT | MX_MBARRIER_MARK;
 }
-static inline unsigned mx_mbarrier_parity(uint64_t w) { return (unsigned)(w >> 61 & 1); }
+static inline unsigned mx_mbarrier_parity(uint64_t w) { return (unsigned)(w >> MX_MBARRIER_PARITY_BIT & 1); }
 static inline struct mx_mbarrier mx_mbarrier_unpack(uint64_t w) {
   const uint32_t bytes = (uint32_t)(w >> 40) & 0x1FFFFF;
   return (struct mx_mbarrier){.pending = (uint32_t)w & 0xFFFFF,

@@ -106,7 +106,7 @@ static bool keeps_uniform(const struct ja *a, const struct ja_ins *i) {
     const unsigned space = mx_w_mod(*i->w) >> 2;
     return space != MX_GENERIC && space != MX_LOCAL;
   }
-  return false;
+  return ja_waits_at_mbarrier(i); /* lanes that wait in vain all do */
 }
 void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *uni) {
   uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);

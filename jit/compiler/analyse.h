@@ -199,6 +199,13 @@ static inline bool ja_always_leaves(const struct ja_ins *i) {
 /* Of these, warp operations. They need the machine only if lanes have to wait for others, so compiled code need not be
  * entered again right behind them. */
 static inline bool ja_goes_on(const struct ja_ins *i) { return i->o->flags & MX_F_SYNC && i->o->cls == MX_CROSS; }
+/* Tests of mbarriers, and waits there, need it only where a phase has not ended; then code is entered again behind
+ * them. */
+static inline bool ja_waits_at_mbarrier(const struct ja_ins *i) {
+  return i->o->cls == MX_CTRL && mx__effect(i->op) == MX_DOES_MBARRIER;
+}
+/* Whether control goes from it to the next instruction within compiled code, though the machine may be needed. */
+static inline bool ja_may_go_on(const struct ja_ins *i) { return ja_goes_on(i) || ja_waits_at_mbarrier(i); }
 
 /* Runs a statement for every block s_ that control may reach from block b_, targets of tables included. */
 #define JA_FOR_SUCC(a_, b_, s_, ...) \

@@ -31,8 +31,7 @@ static gcc_jit_rvalue *is_zero(struct lw *l, gcc_jit_rvalue *x) {
 static gcc_jit_rvalue *is_null(struct lw *l, gcc_jit_rvalue *p) {
   return lw_compare(l, GCC_JIT_COMPARISON_EQ, p, gcc_jit_context_null(l->j.c, l->j.t_pu8));
 }
-/* A condition: some lane of the warp is inactive here. */
-static gcc_jit_rvalue *some_lack(struct lw *l) {
+gcc_jit_rvalue *lw_lanes_lack(struct lw *l) {
   gcc_jit_rvalue *lanes[LW_CHUNKS], *here = jx_rv(l->emask);
   if (!l->a->blocks[l->block].converged) {
     for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
@@ -50,7 +49,7 @@ static gcc_jit_rvalue *copies(struct lw *l, gcc_jit_block *slow) {
     l->copies_in = place;
     gcc_jit_block *all = lw_new_block(l, "all"), *some = lw_new_block(l, "copies"), *on = lw_new_block(l, "asked");
     jx_set(j, l->copies_of, gcc_jit_context_null(j->c, j->t_pu8));
-    lw_split(l, lw_rare(l, some_lack(l)), on, all);
+    lw_split(l, lw_rare(l, lw_lanes_lack(l)), on, all);
     j->b = all;
     gcc_jit_rvalue *block = jx_rv(lw_field(l, l->x, MX_AT(exec, block), j->t_pu8)),
                    *first = jx_keep(j, jx_rv(lw_field(l, block, MX_AT(block, copies), j->t_pu8))),

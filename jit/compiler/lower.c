@@ -314,6 +314,19 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
   return false;
 }
 
+/* A wait at an mbarrier, or a test of one. Returned as above. */
+static bool wait_step(struct lw *l, uint32_t number_in_block) {
+  gcc_jit_block *machine = lw_new_block(l, "machine");
+  const bool goes_on = lw_mbarrier_has_ended(l, machine);
+  if (goes_on) lw_add_steps(l, number_in_block + 1);
+  else lw_go(l, machine);
+  gcc_jit_block *on = l->j.b;
+  l->j.b = machine;
+  lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
+  l->j.b = on;
+  return goes_on;
+}
+
 void lw_mark(struct lw *l) {
   char text[48];
   snprintf(text, sizeof text, "# mx %u %u", (unsigned)l->a->frames[l->ins->frame].func,
@@ -406,8 +419,9 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   if (can_wait(l, b->first + k, l->ndeferred, b, live) && !lw_result_uniform(l, 0)) wait(l);
   else if (l->ins->op == MX_NANOSLEEP) sleep_step(l);
   else {
-    if (l->ins->by_checker ||
-        !(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) || (!a->checked && lw_async(l)) : lw_compute(l)))
+    if (l->ins->by_checker || !(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) ||
+                                                               (!a->checked && (lw_async(l) || lw_mbarrier_arrive(l)))
+                                                         : lw_compute(l)))
       l->always = true, lw_interpret(l);
     l->ndeferred = 0;
   }
@@ -546,13 +560,14 @@ static void build_block(struct lw *l, uint32_t number) {
       j->b = on;
       break; /* the block's last instruction */
     }
-    if (l->ins->o->flags & MX_F_SYNC && a->blocks[number].nsucc == 1) {
+    const bool waits = ja_waits_at_mbarrier(l->ins);
+    if ((waits || l->ins->o->flags & MX_F_SYNC) && a->blocks[number].nsucc == 1) {
       memcpy(l->raw_after, l->raw, 8 * a->words);
       ja_float_step(a, l->ins, b->preserved, l->flt, l->raw_after);
       memcpy(l->uni_after, l->uni, 8 * a->words);
       ja_uniform_step(a, l->ins, b->preserved, l->uni_after);
       ended = true;
-      if (!sync_step(l, k)) break;
+      if (!(waits ? wait_step : sync_step)(l, k)) break;
       lw_saved_step(l);
       memcpy(l->uni, l->uni_after, 8 * a->words);
       memcpy(l->raw, l->raw_after, 8 * a->words);
@@ -711,8 +726,8 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
     again = false;
     for (uint32_t b = 0; b < a->nblocks; b++) {
       if (!reached[b] && a->blocks[b].entry) reached[b] = again = true;
-      for (uint32_t k = 0;
-           reached[b] && (!a->blocks[b].leaves || ja_goes_on(&a->ins[a->blocks[b].end - 1])) && k < a->blocks[b].nthen;
+      for (uint32_t k = 0; reached[b] && (!a->blocks[b].leaves || ja_may_go_on(&a->ins[a->blocks[b].end - 1])) &&
+                           k < a->blocks[b].nthen;
            k++)
         if (!reached[a->blocks[b].then[k]]) reached[a->blocks[b].then[k]] = again = true;
     }

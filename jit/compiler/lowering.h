@@ -481,6 +481,12 @@ gcc_jit_rvalue *lw_shape_cell(struct lw *l, uint32_t slot);
  * lw_has_async: whether a function has such instructions that can be native. */
 bool lw_async(struct lw *l);
 bool lw_has_async(const struct ja *a);
+gcc_jit_rvalue *lw_lanes_lack(struct lw *l); /* a condition: some lane of the warp is inactive here */
+/* mbarriers.c: the current instruction tests an mbarrier or waits there. Code goes on where the phase has ended for all
+ * active lanes, with the result; otherwise at `machine`. False: the machine always has to do it; nothing was built. */
+bool lw_mbarrier_has_ended(struct lw *l, gcc_jit_block *machine);
+/* Builds arrivals at mbarriers; false: no native form here, and nothing was built. */
+bool lw_mbarrier_arrive(struct lw *l);
 /* shapes.c: whether the asynchronous copy always copies all the bytes that its opcode names. */
 bool lw_copies_whole(unsigned op);
 /* atomics.c: builds an atomic; false: it has no native form here, and nothing was built. */

@@ -15,7 +15,7 @@ static void transfer(const struct ja *a, const struct ja_ins *i, uint64_t *saved
 /* Whether control goes from the end of the block to other blocks within this code. */
 static bool goes_on(const struct ja *a, const struct ja_block *b) {
   const struct ja_ins *last = &a->ins[b->end - 1];
-  return !(last->o->flags & MX_F_SYNC) || ja_goes_on(last);
+  return !(last->o->flags & MX_F_SYNC) || ja_may_go_on(last);
 }
 /* Whether block h is the header of a loop that contains barriers. */
 static bool has_barriers(const struct ja *a, uint32_t h) {

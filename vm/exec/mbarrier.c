@@ -186,6 +186,25 @@ const struct mx_insn *mx__op_mbarrier_inval(struct mx_exec *x, const struct mx_i
   return i + 1;
 }
 
+/* Lanes m arrive once each at one object, in their order; false: nothing was done, since somebody watches each arrival,
+ * or they are more than the phase lacks. */
+static bool arrive_together(struct mx_exec *x, uint64_t m, unsigned char *const *at, bool drop, uint64_t *state) {
+  unsigned char *const first = at[__builtin_ctzll(m)];
+  const uint64_t before = word_at(first);
+  const uint32_t n = (uint32_t)__builtin_popcountll(m);
+  struct mx_mbarrier o = mx_mbarrier_unpack(before);
+  if (x->launch->debug || !mx_mbarrier_is(before) || n > o.pending || (drop && n > o.expected)) return false;
+  MX_FOR_LANES (l, m)
+    if (at[l] != first) return false;
+  uint32_t rank = 0;
+  MX_FOR_LANES (l, m) {
+    struct mx_mbarrier then = o;
+    then.pending -= rank, then.expected -= drop ? rank : 0, rank++;
+    state[l] = mx_mbarrier_pack(then);
+  }
+  o.pending -= n, o.expected -= drop ? n : 0;
+  return settle(x, mx__shared_owner(x->block, first), first, o), true;
+}
 /* Modifier: arrive or arrive_drop; of those with a count: plain, noComplete, expect_tx. */
 const struct mx_insn *mx__op_mbarrier_arrive(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t m = mx__lanes_of(x, i);
@@ -196,6 +215,7 @@ const struct mx_insn *mx__op_mbarrier_arrive(struct mx_exec *x, const struct mx_
   unsigned char *at[MX_MAX_LANES];
   if (!m) return i + 1;
   if (!mx__mbarrier_places(x, i, m, 1, true, false, at)) return NULL;
+  if (!counts && arrive_together(x, m, at, drop, state)) return mx__find_resched_rank(x), i + 1;
   MX_FOR_LANES (l, m) {
     struct mx_block *b = mx__shared_owner(x->block, at[l]);
     const struct mx_trap t = mx__trap_of(x, i, MX_TRAP_MBARRIER, 1ull << l);
