@@ -240,7 +240,10 @@ cudaError_t rt_symbol(struct rt_device *d, const void *host, mx_addr *address, u
   char text[4096];
   const char *own = own_name(v->image, v->name, text, sizeof text);
   if (own && mx_module_symbol(m, own, address, bytes) == MX_OK) return cudaSuccess;
-  return mx_module_symbol(m, v->name, address, bytes) == MX_OK ? cudaSuccess : rt_error(cudaErrorInvalidSymbol);
+  if (mx_module_symbol(m, v->name, address, bytes) == MX_OK) return cudaSuccess;
+  if (!v->said) rt_say("the host uses the variable '%s', which the program's device code does not have", v->name);
+  v->said = true;
+  return rt_error(cudaErrorInvalidSymbol);
 }
 
 /* Managed variables have their addresses before the program touches them. */

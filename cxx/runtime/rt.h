@@ -40,6 +40,7 @@ struct rt_variable {
   struct rt_image *image;
   char *name;
   size_t size;
+  bool said; /* that the module has no such variable */
 };
 
 /* ---- devices, streams, events -----------------------------------------------------------------------------------*/

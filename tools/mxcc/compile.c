@@ -47,13 +47,69 @@ static bool lacks_references(const char *messages) {
   return false;
 }
 
-static char *to_ptx(struct job *j, const char *source) {
-  struct words w = {0};
-  char *ptx = scratch_file(j, ".ptx"), *messages = scratch_file(j, ".messages");
+static bool write_file(const char *path, const void *bytes, size_t size) {
+  const char *why;
+  if (cli_write_file(path, bytes, size, &why)) return true;
+  fprintf(stderr, "mxcc: %s: %s\n", cli_file_name(path), why);
+  return false;
+}
+
+/* The file, rewritten. */
+static bool set_linkage(const char *file, bool device) {
   const char *why;
   size_t size;
-  static const char *const fixed[] = {"--cuda-device-only", "-S", "-Xclang", "-target-feature", "-Xclang", "+ptx70",
-                                      "-gline-tables-only"};
+  char *code = cli_read_file(file, FILE_LIMIT, &size, &why);
+  if (!code) {
+    fprintf(stderr, "mxcc: %s: %s\n", file, why);
+    return false;
+  }
+  char *changed = with_linkage(code, device, &size);
+  const bool fine = write_file(file, changed, size);
+  free(code), free(changed);
+  return fine;
+}
+
+/* clang's code in between -> PTX, as clang itself would go on with it. */
+static bool code_to_ptx(struct job *j, const char *code, const char *ptx) {
+  struct words w = {0};
+  const char *const words[] = {j->clang,
+                               "-cc1",
+                               "-triple",
+                               "nvptx64-nvidia-cuda",
+                               "-target-cpu",
+                               "sm_80",
+                               "-target-feature",
+                               "+ptx70",
+                               "-S",
+                               j->debug ? "-O0" : "-O3",
+                               "-vectorize-loops",
+                               "-vectorize-slp",
+                               "-fno-dwarf-directory-asm",
+                               "-disable-free",
+                               "-w",
+                               "-x",
+                               "ir",
+                               code,
+                               "-o",
+                               ptx};
+  for (size_t k = 0; k < sizeof words / sizeof *words; k++) words_add(&w, words[k]);
+  bool fused = !j->debug; /* multiplications and additions, where nothing forbids it */
+  for (size_t k = 0; k < j->both.n; k++)
+    if (!strncmp(j->both.v[k], "-ffp-contract=", 14)) fused = !strncmp(j->both.v[k] + 14, "fast", 4);
+  if (fused) words_add(&w, "-mllvm"), words_add(&w, "-nvptx-fma-level=2");
+  const int status = run_clang(j, &w, NULL);
+  words_free(&w);
+  return !status;
+}
+
+static char *to_ptx(struct job *j, const char *source) {
+  struct words w = {0};
+  char *code = scratch_file(j, ".ll"), *messages = scratch_file(j, ".messages");
+  const char *why;
+  size_t size;
+  static const char *const fixed[] = {
+      "--cuda-device-only", "-S",      "-emit-llvm", "-Xclang",           "-disable-llvm-passes", "-Xclang",
+      "-target-feature",    "-Xclang", "+ptx70",     "-gline-tables-only"};
   add_common(&w, j);
   for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) words_add(&w, fixed[k]);
   /* Lanes that are not asked pass what nobody has set to shuffles and votes: `int r; if (lane == 0) r = atomicAdd(...);
@@ -64,7 +120,7 @@ static char *to_ptx(struct job *j, const char *source) {
   words_all(&w, &j->device);
   words_add(&w, source);
   words_add(&w, "-o");
-  words_add(&w, ptx);
+  words_add(&w, code);
   if (cli_color(stderr)) words_add(&w, "-fcolor-diagnostics");
   const int status = run_clang(j, &w, messages);
   words_free(&w);
@@ -72,7 +128,10 @@ static char *to_ptx(struct job *j, const char *source) {
   const bool again = status && said && !j->references && lacks_references(said);
   if (said && !again) fwrite(said, 1, size, stderr);
   free(said), free(messages);
-  if (!status) return ptx;
+  char *ptx = status ? NULL : scratch_file(j, ".ptx");
+  const bool fine = ptx && set_linkage(code, true) && code_to_ptx(j, code, ptx);
+  free(code);
+  if (fine) return ptx;
   free(ptx);
   j->references = again;
   return again ? to_ptx(j, source) : NULL;
@@ -131,11 +190,15 @@ static mx_asm_result *assemble(const char *source, const char *text, size_t size
   return r;
 }
 
-static bool write_file(const char *path, const void *bytes, size_t size) {
-  const char *why;
-  if (cli_write_file(path, bytes, size, &why)) return true;
-  fprintf(stderr, "mxcc: %s: %s\n", cli_file_name(path), why);
-  return false;
+static bool code_to_object(struct job *j, const char *code, const char *out) {
+  struct words w = {0};
+  const char *const more[] = {"-Wno-unused-command-line-argument", "-c", "-x", "ir", code, "-o", out};
+  words_add(&w, j->clang);
+  words_all(&w, &j->host);
+  for (size_t k = 0; k < sizeof more / sizeof *more; k++) words_add(&w, more[k]);
+  const int status = run_clang(j, &w, NULL);
+  words_free(&w);
+  return !status;
 }
 
 static bool to_object(struct job *j, const char *source, const void *module, size_t size, const char *out) {
@@ -156,14 +219,19 @@ static bool to_object(struct job *j, const char *source, const void *module, siz
   bool fine = write_file(image, t.s, t.n);
   text_free(&t);
   struct words w = {0};
+  char *code = j->across ? scratch_file(j, ".ll") : NULL;
   add_common(&w, j);
-  const char *const more[] = {
-      "--cuda-host-only", "-Xclang", "-fcuda-include-gpubinary", "-Xclang", image, "-c", source, "-o", out};
+  const char *const more[] = {"--cuda-host-only", "-Xclang", "-fcuda-include-gpubinary", "-Xclang", image, source, "-o",
+                              code ? code : out};
+  static const char *const between[] = {"-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes"};
   words_all(&w, &j->host);
   for (size_t k = 0; k < sizeof more / sizeof *more; k++) words_add(&w, more[k]);
+  for (size_t k = 0; code && k < sizeof between / sizeof *between; k++) words_add(&w, between[k]);
+  if (!code) words_add(&w, "-c");
   fine = fine && !run_clang(j, &w, NULL);
   words_free(&w);
-  free(image);
+  if (code && fine) fine = set_linkage(code, false) && code_to_object(j, code, out);
+  free(code), free(image);
   return fine;
 }
 

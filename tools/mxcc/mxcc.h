@@ -35,6 +35,9 @@ int run_clang(struct job *j, const struct words *words, const char *messages);
 char *scratch_file(struct job *j, const char *suffix);
 void end_scratch(struct job *j);
 
+/* linkage.c: clang's code in between, with variables that the host reaches as it must name them */
+char *with_linkage(const char *code, bool device, size_t *size);
+
 /* compile.c: sources of kernels; false: messages have been written */
 enum product { P_OBJECT, P_PTX, P_MODULE };
 bool compile(struct job *j, const char *source, enum product product, const char *out);
