@@ -1,6 +1,6 @@
 /* What writer (asm/container.c) and reader (vm/load/module.c) of the container share: sections, literal forms, limits,
- * zigzag, and how the places of names are guessed. Separate because neither floor includes the other. docs/container.md
- * explains the fields. */
+ * zigzag, and how the places of names are guessed. Separate because neither folder includes the other.
+ * docs/container.md explains the fields. */
 #ifndef MX_CONTAINER_H
 #define MX_CONTAINER_H
 

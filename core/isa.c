@@ -1,4 +1,4 @@
-/* The table's rows as data, for every floor above. Separate from isa.h only because data needs one home. */
+/* The table's rows as arrays, for all folders, and functions that read them. */
 #include "core/intrinsics.h"
 
 #include <stdatomic.h>
@@ -298,7 +298,7 @@ static uint64_t mix(uint64_t h, const void *p, size_t n) {
 }
 
 uint64_t mx__table_digest(void) {
-  static _Atomic uint64_t known; /* the table is long, and asked for at each step of a program's way in */
+  static _Atomic uint64_t known; /* computed once: the table is long, and each module that is made or loaded asks */
   uint64_t h = atomic_load_explicit(&known, memory_order_relaxed);
   if (h) return h;
   h = 0xcbf29ce484222325u;

@@ -125,23 +125,24 @@ static inline uint32_t mx_ticks(uint8_t cls) {
 }
 
 enum mx_flag {
-  MX_F_BRANCH = 1 << 0,    /* word layout "branch" */
-  MX_F_MOVI = 1 << 1,      /* word layout "movi" */
-  MX_F_CALL = 1 << 2,      /* word layout "call" */
-  MX_F_TRAP = 1 << 3,      /* may trap */
-  MX_F_CANON = 1 << 4,     /* a NaN result is the type's canonical one */
-  MX_F_SYNC = 1 << 5,      /* may block until other lanes arrive */
-  MX_F_END = 1 << 6,       /* unguarded, control never reaches the next word */
-  MX_F_VOLATILE = 1 << 7,  /* ends a region: may not be reordered with other memory accesses */
-  MX_F_UNIFORM = 1 << 8,   /* every lane gets the same value */
-  MX_F_COMMUTE = 1 << 9,   /* operands A and B may be exchanged (commutative also in its NaN results) */
-  MX_F_NOGUARD = 1 << 10,  /* takes no guard: the assembler branches around it instead */
-  MX_F_HIDDEN = 1 << 11,   /* made by the assembler only; not a spelling for people */
-  MX_F_W32 = 1 << 12,      /* only in modules of 32 lanes */
-  MX_F_W64 = 1 << 13,      /* only in modules of 64 lanes */
-  MX_F_WHOLE = 1 << 14,    /* all lanes of the warp execute it together (SYNC, without a membermask) */
-  MX_F_IN_PLACE = 1 << 15, /* OPX: the body knows operands, the mask and the block, and no splits: so compiled code runs
-                            it on its own values; it ends with MX_EV_STALE_WARP, nothing done, where it needs more */
+  MX_F_BRANCH = 1 << 0,   /* word layout "branch" */
+  MX_F_MOVI = 1 << 1,     /* word layout "movi" */
+  MX_F_CALL = 1 << 2,     /* word layout "call" */
+  MX_F_TRAP = 1 << 3,     /* may trap */
+  MX_F_CANON = 1 << 4,    /* a NaN result is the type's canonical one */
+  MX_F_SYNC = 1 << 5,     /* may block until other lanes arrive */
+  MX_F_END = 1 << 6,      /* unguarded, control never reaches the next word */
+  MX_F_VOLATILE = 1 << 7, /* ends a region: may not be reordered with other memory accesses */
+  MX_F_UNIFORM = 1 << 8,  /* every lane gets the same value */
+  MX_F_COMMUTE = 1 << 9,  /* operands A and B may be exchanged (commutative also in its NaN results) */
+  MX_F_NOGUARD = 1 << 10, /* takes no guard: the assembler branches around it instead */
+  MX_F_HIDDEN = 1 << 11,  /* made by the assembler only; not a spelling for people */
+  MX_F_W32 = 1 << 12,     /* only in modules of 32 lanes */
+  MX_F_W64 = 1 << 13,     /* only in modules of 64 lanes */
+  MX_F_WHOLE = 1 << 14,   /* all lanes of the warp execute it together (SYNC, without a membermask) */
+  MX_F_IN_PLACE =
+      1 << 15, /* OPX: the body needs operands, the mask and the block, but no splits, so compiled code can
+                call it on its own values; it ends with MX_EV_STALE_WARP, nothing done, where it needs more */
 };
 
 /* What an instruction does, as far as those want to know who look at instructions without executing them: verifier,

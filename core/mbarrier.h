@@ -11,16 +11,16 @@
 
 struct mx_mbarrier {
   uint32_t pending;  /* arrivals that the phase still lacks */
-  uint32_t expected; /* of each phase to come */
-  int32_t bytes;     /* that it still lacks */
+  uint32_t expected; /* arrivals of each later phase */
+  int32_t bytes;     /* bytes that the phase still lacks */
   unsigned parity;   /* of the phase */
 };
 
-/* Bits: 20 pending, 20 expected, 21 bytes, 1 parity, and 10, which says that it is one: memory full of zeros or ones is
- * none. */
+/* From bit 0: 20 bits pending, 20 expected, 21 bytes, 1 parity, and 2 bits that are 10 where the word is an mbarrier at
+ * all: memory full of zeros or ones is not. */
 #define MX_MBARRIER_PARITY_BIT 61u
 #define MX_MBARRIER_PARITY (UINT64_C(1) << MX_MBARRIER_PARITY_BIT)
-#define MX_MBARRIER_MARK (UINT64_C(2) << 62) /* the value of these bits: */
+#define MX_MBARRIER_MARK (UINT64_C(2) << 62) /* the value that the bits of MX_MBARRIER_MARKS have */
 #define MX_MBARRIER_MARKS (UINT64_C(3) << 62)
 static inline bool mx_mbarrier_is(uint64_t w) { return (w & MX_MBARRIER_MARKS) == MX_MBARRIER_MARK; }
 static inline uint64_t mx_mbarrier_pack(struct mx_mbarrier m) {

@@ -2,14 +2,14 @@
  *
  * asm/ builds an image and writes the container (asm/container.c); vm/ reads a container into an image
  * (vm/load/module.c), trusting nothing, and verifies it (vm/load/verify.c). The disassembler prints an image. Neither
- * floor needs the other's code. An image's memory belongs to one arena, freed whole. */
+ * of these folders needs the other's code. An image's memory belongs to one arena, freed whole. */
 #ifndef MX_MODULE_H
 #define MX_MODULE_H
 
 #include "core/isa.h"
 
 #define MX_MAX_CLUSTER 16u        /* blocks */
-#define MX_MAX_PARAM_BYTES 32764u /* of a kernel: as the guides' machines */
+#define MX_MAX_PARAM_BYTES 32764u /* of a kernel, as PTX limits them */
 
 /* ---- literals ---------------------------------------------------------------------------------------
  * Operand fields name them. All but VALUE are resolved when a kernel is prepared (addresses are known then). */
@@ -182,7 +182,7 @@ static inline uint64_t mx_space_window(unsigned space) { return space <= MX_GLOB
 static inline bool mx_reads_clock(const mx_word *w) {
   return mx__effect(mx_w_op(*w)) == MX_DOES_SREG && mx__sregs[mx_w_operand(w, 1)].varies == MX_PER_READ;
 }
-/* Whether some instruction of a module does: then its warps keep their clocks. */
+/* Whether some instruction of a module reads a clock: then its warps keep theirs. */
 static inline bool mx_keeps_clocks(const struct mx_image *image) {
   for (uint32_t f = 0; f < image->nfuncs; f++)
     for (uint32_t pc = 0; pc < image->funcs[f].ncode; pc += mx_w_length(image->funcs[f].code[pc]))

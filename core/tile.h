@@ -6,7 +6,7 @@
 
 #include "core/isa.h"
 
-/* X(name, bits, kind); the order is free. */
+/* Types of elements: X(name, bits, kind). Nothing depends on their order. */
 enum mx_element_kind { MX_ELEMENT_FLOAT, MX_ELEMENT_SIGNED, MX_ELEMENT_UNSIGNED, MX_ELEMENT_BIT };
 #define MX_ELEMENTS(X) \
   X(f16, 16, FLOAT) \

@@ -1,5 +1,5 @@
-/* The meanings' vocabulary as C: what the words of opcodes.def do to one lane. Lane bodies, tests and any oracle
- * include this; the JIT has its own expansion of the same words. Knows only isa.h's types, no machine.
+/* The words of the table's meanings as C: what the words that opcodes.def lists do to one lane. Lane bodies, tests and
+ * tests' reference models include this; the JIT has its own expansion of the same words. Knows only isa.h's types.
  *
  * Everything here is branch-free after inlining, so that a loop over lanes vectorises. Compile with
  * -ffp-contract=off -fno-math-errno -fno-trapping-math: the first for exactness, the others so that SQRT and the
@@ -18,7 +18,7 @@
 
 #define MX__INL static inline __attribute__((always_inline))
 
-/* Carriers: arithmetic wraps in these, never in a signed type. */
+/* The types in which ADD, SUB and MUL of each type compute: unsigned ones, in which arithmetic wraps. */
 typedef uint32_t mx__c_pred, mx__c_u8, mx__c_s8, mx__c_b8, mx__c_u16, mx__c_s16, mx__c_b16, mx__c_u32, mx__c_s32,
     mx__c_b32;
 typedef uint64_t mx__c_u64, mx__c_s64, mx__c_b64;
@@ -180,8 +180,9 @@ MX__INL double mx__fma_f64(double x, double y, double z) { return __builtin_fma(
 #if defined __FMA__ || !defined __x86_64__
 MX__INL float mx__fma_f32(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
 #else
-/* Without the instruction libm's call would stop vectorising. The product is exact in double; the sum is rounded to
- * odd there (its last bit set when inexact), after which rounding to float gives what rounding once would have. */
+/* For processors without the instruction, where a call of libm would keep loops from being vectorised. The product is
+ * exact in double; the sum is rounded to odd there (its last bit set when inexact), after which rounding to float gives
+ * what rounding once would have. */
 MX__INL float mx__fma_f32(float x, float y, float z) {
   double p = (double)x * y, c = z, s = p + c, t = s - p, e = (p - (s - t)) + (c - t);
   uint64_t b = mx__raw_f64(s);

@@ -1,5 +1,5 @@
-/* What the front of the assembler (lexer, parser, symbols, select) hands to its back (cfg, allocate, encode):
- * instructions whose rows are chosen and whose operands are virtual registers or literals. */
+/* What asm/lower hands to asm/back: instructions whose rows are chosen and whose operands are virtual registers or
+ * literals. "The front" below is all that comes before the back. */
 #ifndef MX_ASM_IR_H
 #define MX_ASM_IR_H
 

@@ -1,4 +1,4 @@
-/* Shared by the two files that turn a parsed function into IR: operands (operand.c) and statements (lower.c). */
+/* What the files of this folder share, which together turn a parsed function into instructions of the table (ir.h). */
 #ifndef MX_ASM_LOWER_H
 #define MX_ASM_LOWER_H
 #include "asm/front/parser.h"
@@ -17,7 +17,7 @@ enum val_kind {
   V_BITS,      /* offset: a literal's bits, of whatever type */
 };
 
-/* One operand as the table counts them: a group is taken apart, an address is two. */
+/* One operand as the table counts them: each element of a group in braces is one, an address is two. */
 struct val {
   uint8_t kind, type;
   bool is_address, minus, generic, in_braces;
@@ -71,8 +71,8 @@ bool mx__operand(struct lower *l, const struct opnd *o, struct vals *vs,
 bool mx__value_reg(struct lower *l, struct val *v, int type); /* makes it a register of this type, if it is none */
 bool mx__emit_instruction(struct lower *l, const char *mnemonic, const char *row, struct vals *vs, uint32_t guard,
                           bool guard_neg, struct ir_loc loc);
-/* Says that a register is read before it is written; not where an earlier error explains that. search: for a near name.
- */
+/* Reports that a register is read before it is written, unless an earlier error explains that. search: whether to look
+ * for a similar name. */
 void mx__unwritten(struct lower *l, const struct sym *y, struct ir_loc loc, bool search);
 bool mx__guard_of(struct lower *l, const struct stmt *s, uint32_t *reg);
 uint32_t mx__local_base(struct lower *l);

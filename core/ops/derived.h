@@ -1,5 +1,5 @@
-/* Derived vocabulary: words that are macros over the base words of opcodes.def, so that both expansions get them for
- * free. Rows use them; nobody expands them by hand. An operand used more than once is bound by LET first. */
+/* Derived words: macros over the base words of opcodes.def, so that neither expansion (core/vocab.h, the compiler's)
+ * has to define them. Rows use them like base words. An operand used more than once is bound by LET first. */
 #ifndef MX_OPS_DERIVED_H
 #define MX_OPS_DERIVED_H
 

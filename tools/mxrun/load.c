@@ -143,7 +143,8 @@ void kernel_shape(mx_kernel *kernel, mx_launch_config *config, bool block_given)
   mx_kernel_get_info(kernel, &info);
   if (!block_given && info.reqntid[0])
     for (int k = 0; k < 3; k++) config->block[k] = info.reqntid[k] ? info.reqntid[k] : 1;
-  else if (!block_given && grid_is_auto(config)) { /* one that covers an array: it may choose */ uint32_t grid;
+  else if (!block_given && grid_is_auto(config)) {
+    uint32_t grid; /* is not used: an automatic grid follows the array's size */
     mx_occupancy_block_size(kernel, config->shared_bytes, &grid, &config->block[0]);
   }
   if (info.cooperative) config->cooperative = true;

@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Appending needs no quiet device; taking freed memory again does. Nobody changes records without d->lock. */
+/* Fresh addresses are given out while launches run; freed memory is reused only while none does (mx__alone). Records
+ * are changed under d->lock only. */
 mx_status mx__device_alloc(struct mx_device *d, struct mx_region *r, uint64_t bytes, uint32_t flags, const char *name,
                            uint64_t *address, void **host) {
   struct mx_memory *m = &d->memory;

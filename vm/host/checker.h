@@ -23,13 +23,14 @@ struct mx_checker {
    * launch begins and ends as above, and its instructions are executed by `step`, while launch->observed is set. */
   struct mx_prepared *(*prepare)(mx_kernel *k, const struct mx_level *level, uint32_t shared_dynamic);
   const struct mx_insn *(*step)(struct mx_exec *x, const struct mx_insn *i);
-  /* How much has been found. A debugger has changed a register, by the frame's slot of its class; memory. */
+  /* How many findings there are so far. */
   size_t (*found)(const struct mx_check *c);
+  /* A debugger has changed a register (its class and its slot in the frame), or memory. */
   void (*set_register)(struct mx_check *c, struct mx_frame *f, unsigned cls, uint32_t slot, bool spilled,
                        uint64_t lanes);
   void (*set_memory)(struct mx_check *c, const struct mx_block *b, uint32_t warp, uint32_t lane, uint64_t address,
                      uint64_t bytes);
-  /* What it has made for a kernel goes with that. */
+  /* Frees the code that the checker made for a kernel: the kernel's module ends. */
   void (*forget)(struct mx_check_code *code);
   /* Memory of the device has been allocated, written or read by the host, or freed. */
   void (*allocated)(struct mx_check *c, uint64_t address, uint64_t bytes);
@@ -37,7 +38,7 @@ struct mx_checker {
   void (*copied)(struct mx_check *c, uint64_t to, uint64_t from, uint64_t bytes);
   void (*read)(struct mx_check *c, uint64_t address, uint64_t bytes);
   void (*freed)(struct mx_check *c, uint64_t address);
-  /* All memory goes away; the device does. */
+  /* The device is reset, so that all its memory is gone; the device is destroyed. */
   void (*reset)(struct mx_check *c);
   void (*done)(struct mx_check *c);
 };

@@ -108,7 +108,7 @@ mx_status mx_device_reset(mx_device *d) {
   mx__unlock(&d->lock);
   if (debugged) return mx__fail(d, MX_BUSY, "mx_device_reset: the device has a debugging session");
   mx__streams_drop(d);
-  while (!mx__lock_try(&d->run)) { /* another thread's launch: it is to end, too */
+  while (!mx__lock_try(&d->run)) { /* another thread launches: that launch must end first */
     mx_device_interrupt(d);
     nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
   }
@@ -119,7 +119,7 @@ mx_status mx_device_reset(mx_device *d) {
   mx__heap_free(d->heap);
   d->heap = NULL;
   d->workspace = 0;
-  mx__lock(&d->lock); /* memory is allocated without the other */
+  mx__lock(&d->lock); /* mx__alone does not keep other threads from allocating */
   mx__modules_drop(d);
   mx__objects_reset(&d->objects);
   mx__arrays_free(d);

@@ -46,9 +46,9 @@ struct mx_device {
   uint32_t place;           /* its place there */
   _Atomic uint32_t reaches; /* by place: whose memory it may reach */
 
-  uint64_t resets;    /* what lay in memory before is gone; under mem */
+  uint64_t resets;    /* how often the device has been reset, which ends all that lay in its memory; under mem */
   mx_module *modules; /* list; changed under mem and lock */
-  mx_module *gone;    /* reset has taken them away; they end when nobody uses them any more. lock */
+  mx_module *gone;    /* modules that a reset has ended: freed when nobody uses them any more; under lock */
 
   struct mx_lock queues; /* streams and events, all of them */
   pthread_cond_t queues_moved;
@@ -102,7 +102,7 @@ struct mx_module {
   uint8_t *bytes;
   size_t size;           /* as loaded: what compilers read */
   uint64_t *var_address; /* by variable number: in its own space; 0 for shared ones */
-  uint64_t placed;       /* resets of the device by then */
+  uint64_t placed;       /* the device's `resets` when the variables got their addresses */
   mx_kernel *kernels;
   size_t nkernels;
   uint32_t users; /* launches that wait, are queued or run; device lock */
@@ -140,11 +140,11 @@ void mx__arrays_free(struct mx_device *d);
 
 /* modules.c */
 void mx__module_free(mx_module *m); /* not its memory on the device */
-/* All modules, whose memory is the caller's business: free_gone ends them, now or when they have no users any more.
- * d->lock is held by the first's caller and not by the second's. */
+/* For a reset. The first moves all modules to the list `gone`, with d->lock held by the caller, who frees their memory
+ * on the device. The second, without that lock, frees those of the list that have no users any more. */
 void mx__modules_drop(struct mx_device *d);
 void mx__modules_free_gone(struct mx_device *d);
-/* Before anything else is done with a kernel, and when it is done with: meanwhile its module cannot end. */
+/* by 1 before a kernel is used, by -1 afterwards: in between its module is not freed. */
 void mx__kernel_use(mx_kernel *k, int by);
 mx_status mx__kernel_prepare(mx_kernel *k);                      /* sets k->prep */
 struct mx_prepared *mx__kernel_halved(mx_kernel *k, unsigned n); /* k->halved[n]; NULL: no memory for it */
@@ -173,14 +173,14 @@ mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const v
 mx_status mx__device_take(struct mx_device *d, const char *what);
 uint32_t mx__cpu_count(void);
 
-/* group.c: d gets addresses of its own beside another device, before anything is allocated; leaves the others; for a
- * launch, holds what it may reach of the others, and lets it go. */
+/* group.c. join: d gets a range of addresses beside those of another device, before anything is allocated on it. leave:
+ * d leaves its group. hold, release: while a launch runs, nothing is freed that it may reach on other devices. */
 mx_status mx__group_join(struct mx_device *d, struct mx_device *beside);
 void mx__group_leave(struct mx_device *d);
 void mx__group_hold(struct mx_device *d, struct mx_launch *l);
 void mx__group_release(struct mx_launch *l);
-/* No launch runs that may touch d's global memory, its own or another device's, nor begins until mx__alone_done: for
- * who frees, names or takes freed memory again. */
+/* Waits until no launch runs that may touch d's global memory, on d or on another device, and keeps such launches from
+ * beginning until mx__alone_done. For callers that free or name memory, or reuse freed memory. */
 void mx__alone(struct mx_device *d);
 void mx__alone_done(struct mx_device *d);
 

@@ -184,9 +184,10 @@ static mx_status make_services(struct mx_device *d) {
   return mx__fail_plain(d, s);
 }
 
-/* Blocks that have half the threads of a warp or fewer are run by code for so many lanes, unless lanes look at each
- * other: a register of one that is not there may be asked for. It is attached to instructions of its own; where there
- * is no memory for these, code for all lanes does. */
+/* Blocks that have half the threads of a warp, or fewer, are run by compiled code for half as many lanes, or fewer. Not
+ * where lanes read each other's registers (k->prep->crosses), since a lane may ask for one that this code leaves out.
+ * Such code is attached to a second copy of the prepared instructions; without memory for that copy the launch uses
+ * the code for all lanes. */
 static void halve(struct mx_launch *l, mx_kernel *k) {
   unsigned halved = 0;
   while (halved + 1 < MX_HALVES && l->lanes >> (halved + 1) >= MX_JIT_LEAST_LANES &&
@@ -387,7 +388,7 @@ static mx_status launch(mx_kernel *k, const mx_launch_config *config, const void
   if (session) mx__lock(&d->run);
   else s = mx__device_take(d, "launch");
   if (s != MX_OK) return s;
-  s = mx__device_usable(d); /* another thread's launch may have trapped meanwhile, or */
+  s = mx__device_usable(d); /* meanwhile another thread's launch may have trapped, or the device may have been reset */
   if (s == MX_OK && k->module->gone) s = mx__fail(d, MX_INTERRUPTED, "launch: the device has been reset");
   if (s == MX_OK) s = run(k, &c, params, bytes, stream, session, multi);
   mx__unlock(&d->run);

@@ -109,8 +109,8 @@ static mx_status initialise(mx_module *m, uint32_t number) {
 
 static bool lives_on_device(const struct mx_var *v) { return v->space == MX_GLOBAL || v->space == MX_CONST; }
 
-/* All variables have their places before the first is filled: they may hold each other's addresses. d->mem is held for
- * writing. MX_BUSY: there is freed memory only, which is taken by who is alone. */
+/* All variables get their addresses before the first is filled, since they may hold each other's. d->mem is held for
+ * writing. MX_BUSY: only freed memory is left, which may be reused between mx__alone and mx__alone_done (`alone`). */
 static mx_status place_variables(mx_module *m, bool alone) {
   struct mx_device *d = m->device;
   const struct mx_image *i = &m->image->image;
@@ -153,7 +153,7 @@ static mx_status place_variables(mx_module *m, bool alone) {
   return MX_OK;
 }
 
-/* mx__alone. Nothing to do where the device was reset meanwhile. */
+/* Called between mx__alone and mx__alone_done. If the device has been reset meanwhile, its memory is gone already. */
 static void remove_variables(mx_module *m) {
   struct mx_device *d = m->device;
   const struct mx_image *i = &m->image->image;
@@ -170,15 +170,15 @@ static void remove_variables(mx_module *m) {
   m->var_address = NULL;
 }
 
-/* Its variables get their places, and it becomes one of the device's modules. Where fresh addresses are left it waits
- * for no launch of another device. */
+/* Gives the variables of a module their addresses and adds it to the device's modules. It waits for launches of other
+ * devices only if no fresh addresses are left. */
 static mx_status place(mx_module *m) {
   struct mx_device *d = m->device;
   mx_status s = MX_BUSY;
   for (int alone = 0; s == MX_BUSY && alone < 2; alone++) {
     if (alone) {
       mx__alone(d);
-      remove_variables(m); /* those that had their places the first time */
+      remove_variables(m); /* those that got an address in the first round */
     } else mx__lock_write(&d->mem);
     m->placed = d->resets;
     s = place_variables(m, alone);
@@ -277,7 +277,7 @@ mx_status mx_module_unload(mx_module *m) {
   struct mx_device *d = m->device;
   mx__output_flush(d);
   mx__lock(&d->lock);
-  bool used = m->users != 0; /* then one may run, and nobody waits for it */
+  bool used = m->users != 0; /* then the call fails at once: mx__alone would wait for a launch that runs */
   mx__unlock(&d->lock);
   if (!used) {
     mx__alone(d);

@@ -28,7 +28,8 @@ struct all {
   struct part *failed; /* the first that did */
 };
 
-/* They may wait for one that has failed; which may have happened before they began. */
+/* Interrupts the other parts, which may wait for the one that has failed: again and again, since the launch of a part
+ * may not have begun yet. a->lock is held, and released while this thread sleeps. */
 static void interrupt_others(struct all *a) {
   for (bool left = true; left;) {
     left = false;
@@ -97,7 +98,9 @@ static mx_status run_all(struct all *a, struct mx_device *first, const void *con
   for (; s == MX_OK && made < a->n; made++)
     if (pthread_create(&thread[made], NULL, run_part, &a->part[made])) s = MX_OUT_OF_MEMORY;
   if (s == MX_OK) run_part(&a->part[0]);
-  else if (thread && a->part) { /* those that run wait for the one that there is no thread for */ made--;
+  else if (thread && a->part) {
+    /* the parts that run wait for the one that got no thread */
+    made--;
     pthread_mutex_lock(&a->lock);
     a->part[0].over = true;
     for (size_t k = made; k < a->n; k++) a->part[k].over = true;

@@ -15,7 +15,7 @@ uint64_t mx__heap_size(const struct mx_heap *h);
 bool mx__heap_in_use(struct mx_heap *h);
 /* An address that is a multiple of 16 and of `align`, a power of two, or 0: no room, or align is none. bytes 0: 0. */
 uint64_t mx__heap_alloc(struct mx_heap *h, uint64_t bytes, uint64_t align);
-/* False: not the start of a live piece. 0 is fine. */
+/* Frees a piece. False: the address is not the start of a live piece. Address 0 is accepted and does nothing. */
 bool mx__heap_release(struct mx_heap *h, uint64_t address);
 /* The live piece around an address. */
 bool mx__heap_find(struct mx_heap *h, uint64_t address, uint64_t *lo, uint64_t *bytes);

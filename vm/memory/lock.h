@@ -52,10 +52,10 @@ struct mx_rwlock {
 };
 
 #ifdef MX_CHECK_LOCKS
-void mx__lock_asked(enum mx_lock_rank rank); /* ends the process when it is not this one's turn */
+void mx__lock_asked(enum mx_lock_rank rank); /* ends the process if the order does not allow this lock now */
 void mx__lock_taken(enum mx_lock_rank rank);
 void mx__lock_given(enum mx_lock_rank rank);
-void mx__lock_waits(enum mx_lock_rank rank); /* gives it up for a while: it is the highest */
+void mx__lock_waits(enum mx_lock_rank rank); /* a wait for a condition: this must be the highest lock that is held */
 uint32_t mx__locks_held(void);               /* a bit for each rank */
 void mx__locks_lent(uint32_t held);          /* this thread works for one that holds them; 0: no more */
 #else

@@ -40,8 +40,8 @@ static void *reserve(uint64_t at, uint64_t bytes) {
 /* PROT_NONE costs neither memory nor the kernel's commit limit, so a generous range is free. A host that limits address
  * space still refuses it; then half as much is tried, down to `least`. Where there is a choice, a quarter as much again
  * stays free, for threads and all else. Where nothing else lies there, the memory lies at its device addresses: then
- * managed memory has one address on both sides, which programs count on that keep pointers in it (cxx/runtime). Of the
- * devices of a process that can be so for one, and for those beside it: mx__memory_place. */
+ * managed memory has one address on both sides, which programs count on that keep pointers in it (cxx/runtime). Among
+ * the devices of a process only one can have this, and the devices beside it, whose ranges mx__memory_place chooses. */
 static mx_status region_reserve(struct mx_region *r, uint64_t start, uint64_t bytes, uint64_t least) {
   const uint64_t at = start == MX_GLOBAL_START ? start : 0;
   r->start = start;
@@ -250,7 +250,7 @@ static struct mx_alloc *insert(struct mx_region *r, size_t i) {
   return &at[i];
 }
 
-/* Makes one record of each run of freed neighbours, which now are forgotten one by one; exclusive. */
+/* Merges neighbouring freed records into one, so that traps can no longer tell them apart; exclusive. */
 static void coalesce(struct mx_region *r) {
   struct mx_alloc *at = table_of(r)->at;
   size_t n = atomic_load(&r->count), kept = 0;

@@ -38,11 +38,11 @@ unsigned mx__object_kind(uint64_t number);
 struct mx_object *mx__object_find(const struct mx_objects *t, uint64_t number, unsigned kind, const char **why);
 /* A cell for a new object (a copy of `o`). Not exclusive: MX_BUSY when only a used one would do. */
 mx_status mx__object_add(struct mx_objects *t, const struct mx_object *o, bool exclusive, uint64_t *number);
-/* Ends one; exclusive. */
+/* The object is no longer valid, for the reason `gone` (a fixed text); exclusive. */
 void mx__object_end(struct mx_object *o, const char *gone);
-/* Ends those that show the array, or device memory in this range (array NULL); exclusive. */
+/* The same for all objects that show the array, or device memory in this range (array NULL); exclusive. */
 void mx__objects_lose(struct mx_objects *t, const void *array, uint64_t lo, uint64_t bytes, const char *gone);
-/* Ends all; exclusive. */
+/* The same for all objects, when the device is reset; exclusive. */
 void mx__objects_reset(struct mx_objects *t);
 void mx__objects_done(struct mx_objects *t);
 

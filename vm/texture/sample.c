@@ -57,13 +57,13 @@ static unsigned mode_of(const struct mx_sampler_form *s, unsigned axis) {
   const unsigned m = s->address[axis];
   return s->normalized_coords || m == MX_ADDRESS_BORDER ? m : MX_ADDRESS_CLAMP;
 }
-/* Without a call, for what 64 bits hold. */
+/* floor without a call of libm; x must fit 64 bits. */
 static double whole_part(double x) {
   const double t = (double)(int64_t)x;
   return t > x ? t - 1 : t;
 }
-/* A position in texels, exact, and far outside wherever it is that. Whole multiples of the size, as large floats are,
- * stay such. */
+/* The exact position in texels. Coordinates beyond 2^26 are clamped, which keeps them far outside of the image and a
+ * whole multiple of its size, as large normalized coordinates are. */
 static double position(uint32_t bits, uint32_t n, bool normalized) {
   double x = (double)float_of(bits);
   const uint32_t e = bits >> 23 & 255;

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define MX_TEXTURE_LEVELS 18 /* of 2^17 texels and all its halves */
+#define MX_TEXTURE_LEVELS 18 /* an extent of 2^17 texels, halved down to 1 */
 
 /* One level: texel (x, y, z) begins at bytes + x * texel bytes + y * row + z * slice; z is a slice, a layer or a face.
  */
@@ -64,7 +64,7 @@ int32_t mx__texture_lod(const struct mx_image_form *f, const struct mx_sampler_f
 int32_t mx__texture_gradient(const struct mx_image_form *f, const struct mx_sampler_form *s, unsigned n,
                              const float *dx, const float *dy);
 
-/* Whether instructions that expect a geometry may be used on an image: those of 1-D images on linear memory, too. */
+/* How many coordinates address a texel within a layer or a face. */
 static inline unsigned mx__image_axes(unsigned kind) {
   return kind == MX_ARRAY_1D || kind == MX_ARRAY_1D_LAYERED ? 1 : kind == MX_ARRAY_3D ? 3 : 2;
 }

@@ -4,15 +4,15 @@
 
 #include "body.h"
 
-/* Loops over lanes are written in vectors (mx__v64 and mx__v32, masks.h): gcc widens addresses of 32 bits at great
- * length itself. */
+/* Loops over lanes are written with explicit vectors (mx__v64 and mx__v32 of masks.h), since the code that gcc makes of
+ * plain loops takes many more instructions to widen 32-bit addresses. */
 enum { LANES_A_VECTOR = MX__VECTOR / 8 };
 typedef int64_t lanes_s __attribute__((vector_size(MX__VECTOR)));
 typedef uint32_t lanes_h __attribute__((vector_size(MX__VECTOR / 2), may_alias, aligned(4)));
 static const uint64_t lanes_numbers[8] __attribute__((aligned(64))) = {0, 1, 2, 3, 4, 5, 6, 7};
 static const uint64_t lanes_bits[8] __attribute__((aligned(64))) = {1, 2, 4, 8, 16, 32, 64, 128};
 
-/* Of two vectors of longs, the lower and the upper words. */
+/* The lower and the upper 32-bit words of the elements of two vectors of 64-bit numbers. */
 typedef uint32_t lanes_words __attribute__((vector_size(MX__VECTOR)));
 #if MX__VECTOR == 64
 #define EVEN_ 0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30

@@ -20,8 +20,8 @@ static const mx_body unguarded[MX_OP_COUNT] = {
 #include "core/opcodes.def"
 };
 
-/* Most instructions have no guard: asking each for one would take a tenth of its time. Those of memory ask themselves.
- */
+/* The body of plain instructions that have a guard. Bodies in `unguarded` do not look for one: most instructions have
+ * none, and the test would take a tenth of their time. Bodies of memory accesses (OPM) test their guard themselves. */
 static const struct mx_insn *guarded(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t all = x->mask;
   if ((x->mask = mx__active(x, i))) unguarded[i->op](x, i);

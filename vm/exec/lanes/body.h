@@ -19,7 +19,8 @@
 #define MX_BODY(id_) MX_LV(mx__body_##id_)
 
 /* ---- one lane of a slot, by type ---------------------------------------------------------------------*/
-/* mix: a lane that is not active keeps its whole slot, in which another register of more bits may live. */
+/* mx__mix_T writes the slot of an active lane. An inactive lane keeps all bits of its slot, which may hold a register
+ * of more bits than T. */
 typedef int mx_none;
 #if defined MX_HOT_FAMILY && defined MX__AVX512
 #define BLENDS_IN_LOOP true
@@ -52,8 +53,9 @@ typedef int mx_none;
     (void)n; \
     ((uint32_t *)p)[l] = on ? (zero_extended_)v : ((uint32_t *)p)[l]; \
   }
-/* A predicate is a mask, of which a loop sees the word of its half. Bits are tested where they are: not all processors
- * can shift each lane by a count of its own. Results are words, 0 or 1. */
+/* A predicate is a mask of up to 64 lanes, and a loop reads the 32-bit word of the half that it computes. A lane's bit
+ * is tested in place (mx__bit), since not all processors can shift each lane by a count of its own. A result is a word
+ * for each lane, 0 or 1, until PACK_HALF makes a mask of these. */
 typedef uint32_t __attribute__((may_alias)) mx__half;
 MX__INL mx_pred mx__get_pred(const void *p, size_t l, unsigned n) {
   (void)n;
@@ -108,7 +110,8 @@ MX__INL void mx__mix_none(void *p, size_t l, unsigned n, bool on, int v) {
 MX__INL int mx__canon_none(int v) { return v; }
 
 /* ---- operands of a body --------------------------------------------------------------------------------*/
-/* An address in one register: the compiler would keep its two parts, for each operand, and run out of registers. */
+/* Hides from the compiler how an address was computed. Otherwise it keeps base and offset of each operand in registers
+ * of their own, and runs out of them. */
 MX__INL void *mx__whole(void *p) {
   __asm__("" : "+r"(p));
   return p;
@@ -123,7 +126,7 @@ MX__INL uint64_t mx__active(const struct mx_exec *x, const struct mx_insn *i) {
   uint64_t p = ((const uint64_t *)x->base[0])[i->guard];
   return x->mask & (i->guard_neg ? ~p : p);
 }
-/* Loops over lanes end at 32 or at 64. */
+/* The number of lanes of a warp, so that the compiler knows that loops over them end at 32 or at 64. */
 MX__INL unsigned mx__lanes(const struct mx_exec *x) {
   if (x->lanes != 32 && x->lanes != 64) __builtin_unreachable();
   return x->lanes;
@@ -131,7 +134,8 @@ MX__INL unsigned mx__lanes(const struct mx_exec *x) {
 MX__INL const void *mx__in(const struct mx_exec *x, mx_ref r, unsigned type) {
   return type == MX_T_none ? NULL : mx__ref(x, r);
 }
-/* Where results go: a predicate's mask to `mask`, others to their slot, or to tmp. */
+/* Where a loop writes a result: a predicate to `mask`, other types to their slot if all lanes are written (`direct`),
+ * else to tmp, from where mx__done blends the active lanes into the slot. */
 MX__INL void *mx__out(const struct mx_exec *x, mx_ref r, unsigned type, uint64_t *mask, void *tmp, bool direct) {
   if (type == MX_T_none) return NULL;
   if (type == MX_T_pred) return mask;
@@ -172,7 +176,7 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
 #define SH_VEC(d_, a_, b_, c_) SH_R4(d_, a_, b_, c_, u32)
 
 #define F(x_) MX_F_##x_
-#define DOES(x_) 0 /* bodies do not ask */
+#define DOES(x_) 0 /* bodies do not need this column */
 
 #define RESULT_1(flags_, td_, tq_, ...) \
   const mx_##td_ result__ = (mx_##td_)(__VA_ARGS__); \
@@ -181,15 +185,15 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
   (__VA_ARGS__); \
   if ((flags_)&MX_F_CANON) D = CANON(td_, D), Q = CANON(tq_, Q);
 
-/* The word of a predicate for lanes from `half` on; other operands as they are. */
+/* Of a predicate the word for lanes from `half` on; other operands unchanged. */
 #define OPERAND_HALF(type_, p_, half_) \
   (MX_T_##type_ == MX_T_pred ? (const void *)((const mx__half *)(p_) + (half_) / 32) : (p_))
-/* A predicate that results is words first, one for each lane of a half, then bits of its mask. */
+/* A predicate result is written as a word for each lane of a half first, then packed into its mask. */
 #define RESULT_AT(type_, p_, words_) (MX_T_##type_ == MX_T_pred ? (void *)(words_) : (p_))
 #define RESULT_LANE(type_) (MX_T_##type_ == MX_T_pred ? step__ : lane__)
 #define PACK_HALF(type_, p_, words_) \
   if (MX_T_##type_ == MX_T_pred) *(uint64_t *)(p_) |= (uint64_t)mx__pack_half(words_) << half__;
-/* whole: all lanes are written, else the ones in `on`; a half that has none of these may be left out. */
+/* The loop over lanes: all are written with `whole`, else those in `on`. A half without any lane in `on` is skipped. */
 #define LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   MX__INL void lanes_##id_(unsigned n, const bool whole, const uint64_t on, void *d, void *q, const void *a, \
                            const void *b, const void *c, const void *e, const void *g, const unsigned M) { \
@@ -250,7 +254,7 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
   CASE(22, mods_, id_) \
   CASE(23, mods_, id_) CASE(24, mods_, id_) CASE(25, mods_, id_) CASE(26, mods_, id_) CASE(27, mods_, id_)
 
-/* All results are masks, which are blended in any case. */
+/* Whether all results are predicates, whose masks are blended in any case. */
 #define PREDICATES(td_, tq_) (MX_T_##td_ == MX_T_pred && (MX_T_##tq_ == MX_T_pred || MX_T_##tq_ == MX_T_none))
 /* What a lane row does, for the lanes x->mask. Modifiers other than 0 have a function of their own: loops of many cases
  * in one would save and restore registers for all of them. */
@@ -261,13 +265,13 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
     const bool preds_ = PREDICATES(td_, tq_), all_ = !BLENDS_IN_LOOP || whole_ || !(words_) || preds_; \
     const bool direct_ = whole_ || !all_; \
     const unsigned n_ = mx__lanes(x); \
-    uint64_t md_ = 0, mq_ = 0, mp_ = 0; /* predicates; a third result is one */ \
+    uint64_t md_ = 0, mq_ = 0, mp_ = 0; /* masks of predicate results; a third result is always a predicate */ \
     void *d = mx__out(x, i->o[0], MX_T_##td_, &md_, x->tmp, direct_); \
     void *q = mx__out(x, i->o[1], MX_T_##tq_, &mq_, x->tmp + sizeof x->tmp / 2, direct_); \
     const void *a = mx__in(x, i->o[no_], MX_T_##ta_), *b = mx__in(x, i->o[no_ + 1], MX_T_##tb_); \
     const void *c = mx__in(x, i->o[no_ + 2], MX_T_##tc_), *e = mx__in(x, i->o[no_ + 3], MX_T_##te_); \
     const void *g = \
-        mx__in(x, i->o[no_ + 4 < 7 ? no_ + 4 : 0], MX_T_##tg_); /* with three results no row has so many */ \
+        mx__in(x, i->o[no_ + 4 < 7 ? no_ + 4 : 0], MX_T_##tg_); /* rows with three results do not have this operand */ \
     (void)preds_, (void)a, (void)b, (void)c, (void)e, (void)g; \
     __VA_ARGS__ \
     mx__done(x, i->o[0], MX_T_##td_, d, m_, direct_); \
@@ -286,8 +290,8 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
 #define OP_ROW_1(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
   LANE_FUNCTION(MX_BODY(id_), , true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, LANES_OF(0, id_))
-/* Each value of a modifier has loops of its own, but under sanitizers, where nobody waits for the loops but for the
- * compiler. */
+/* Each value of a modifier has loops of its own, except under sanitizers, where the time to compile them matters more
+ * than the speed of the loops. */
 #ifdef __SANITIZE_ADDRESS__
 #define OP_ROW_0(id_, mods_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, ...) \
   LANES(id_, flags_, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, __VA_ARGS__) \
@@ -301,19 +305,19 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
       LANE_FUNCTION(MX_BODY(id_), if (i->mod) return others_##id_(x, i); \
                     , true, no_, td_, tq_, ta_, tb_, tc_, te_, tg_, LANES_OF(0, id_))
 #endif
-/* The id is glued to a prefix at once, so that a family's helper macro of the same name does not expand in its place.
- */
+/* The id is joined to a prefix immediately, so that a helper macro of the same name in a .def file is not expanded. */
 #define OP(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) \
   OP_(ROW_##id_, mods_, flags_, SH_##shape_, __VA_ARGS__)
 
-/* Lane functions: fn_*.c of this folder. A file may have a body's usual case, with all lanes active, call a function of
- * its own. */
+/* Lane functions are in the files fn_*.c. A file that defines MX_FN_OF_BODY chooses which function a body calls when
+ * all lanes are active. */
 #ifndef MX_FN_OF_BODY
 #define MX_FN_OF_BODY(name_) MX_FN(name_)
 #endif
 #define OPF_(id_, fn_, ...) OPF__(id_, fn_, __VA_ARGS__)
-/* Some lanes: the same for all functions, since blends take registers and stack, which the usual case would have to
- * make room for. types: of a row, in the order of shapes, a byte each. */
+/* Calls a lane function when some lanes are inactive. It is one function for all rows, not a part of each body, because
+ * blending needs registers and stack space that the usual case would have to reserve as well. types: a byte each for
+ * the number of results, then the row's types in the order D, Q, A, B, C, E. */
 static __attribute__((noinline, unused)) const struct mx_insn *mx__masked(struct mx_exec *x, const struct mx_insn *i,
                                                                           mx__fn *fn, uint64_t types) {
 #define TYPE(k_) ((unsigned)(types >> (k_)*8) & 255)
@@ -343,7 +347,7 @@ static __attribute__((noinline, unused)) const struct mx_insn *mx__masked(struct
 #define OPB(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_, ...) \
   OPF(id_, spelling_, shape_, cls_, mods_, flags_, doc_, fn_)
 
-/* Other files' business. */
+/* Rows whose bodies are made in other files. */
 #define OPM(...)
 #define OPX(...)
 

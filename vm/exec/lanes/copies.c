@@ -1,6 +1,6 @@
-/* Rows of asynchronous copies: where the lanes of a cp.async have their bytes, as pieces of several lanes. It is asked
- * in vectors whether lanes lie side by side; then only pieces are compared with the instruction's cached bounds. All
- * other copies take the long way, lane by lane: vm/exec/async.c. */
+/* The fast path of cp.async: lanes whose bytes lie side by side are copied together, as rows of MX_COPY_ROW lanes.
+ * Vectors of addresses are tested for that first; then only the rows are compared with the instruction's cached bounds.
+ * All other copies are made lane by lane in vm/exec/async.c. */
 #include "addresses.h"
 #include "vm/exec/async.h"
 
@@ -46,7 +46,8 @@ MX__INL bool in_rows_of_words(const uint32_t *a, unsigned n, unsigned size) {
   }
   return !words_any(bent);
 }
-/* Operand k's addresses with the offset behind it: the host's of each row, if all of these lie within b. */
+/* Finds the host address of each row, from the addresses in operand k and the offset in operand k + 1. False: lanes do
+ * not form rows, or a row is not within b or not aligned. */
 MX__INL bool find_rows(const struct mx_exec *x, const struct mx_insn *i, unsigned k, bool narrow, bool write,
                        const struct mx_bounds *b, unsigned size, struct mx_row_copy *c) {
   const unsigned n = mx__lanes(x);

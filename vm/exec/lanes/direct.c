@@ -57,7 +57,7 @@ MX__INL bool find_places(const struct mx_exec *x, const struct mx_jit_access *a,
       f = (f & on) | (far & ~on);
       bit <<= LANES_A_VECTOR;
     }
-    bad |= f | (limit - f); /* the sign: outside; a limit has none */
+    bad |= f | (limit - f); /* the top bit is set for a lane outside; a limit is below 2^63 */
     odd |= f;
     f += host;
     if (local) f += lanes, lanes += LANES_A_VECTOR * stride;
@@ -183,7 +183,7 @@ static void store_element(const void *v, const uint64_t *at, uint64_t add, uint6
   case MX_JIT_B32: store_32(v, at, add, m, n, all, one); return;
   case MX_JIT_U32_64: store_32_of_64(v, at, add, m, n, all, one); return;
   case MX_JIT_B64: store_64(v, at, add, m, n, all, one); return;
-  default: return; /* signs are nothing to a store */
+  default: return; /* forms that extend by a sign are loads */
   }
 }
 

@@ -1,5 +1,5 @@
-/* e to the power of a sum of two doubles, with the exponent apart, for functions whose own exponential would overflow,
- * be subnormal, or lose what the second double holds. Error below 0.53 units in the last place. */
+/* e to the power of a sum of two doubles, as a number near 1 and a power of two, for functions whose own exponential
+ * would overflow, be subnormal, or lose what the second double holds. Error below 0.53 units in the last place. */
 #ifndef MX_LANES_EXPONENTIAL_H
 #define MX_LANES_EXPONENTIAL_H
 

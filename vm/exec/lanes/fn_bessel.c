@@ -57,7 +57,7 @@ static void j1_all(double *r, const double *x, unsigned lanes) {
   WAVE(PIECE(bessel_j1, m, 0x1p-2, 3), FAR(1, s[l] - c[l], s[l] + c[l]))
   for (unsigned l = 0; l < lanes; l++) r[l] = x[l] < 0 ? -r[l] : x[l] == 0 ? x[l] : r[l];
 }
-/* Below 1/4 the logarithm is apart. */
+/* Below 1/4 small_ gives the result: a polynomial and the logarithmic term, w being log(x). */
 #define SECOND(table_, small_, n_, p_, q_) \
   double w[MX_MAX_LANES]; \
   for (unsigned l = 0; l < lanes; l++) w[l] = x[l]; \
@@ -117,7 +117,8 @@ static void upwards(double *first, double *second, const int32_t *n, const doubl
       }
   }
 }
-/* Downwards from where J is negligible, then scaled by what order 0 or 1 is; n[l] 0: not this lane. */
+/* Downwards from where J is negligible, then scaled by the known value of order 0 or 1; lanes with n[l] 0 are left out.
+ */
 static void downwards(double *r, const double *first, const double *second, const int32_t *n, const double *x,
                       unsigned lanes) {
   if (few_have_many(n, lanes)) {

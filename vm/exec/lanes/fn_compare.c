@@ -128,7 +128,7 @@ static void spread(uint32_t *d, uint64_t t, uint32_t one, unsigned lanes) {
     const struct way w = way_of(mod, n_, c); \
     const uint64_t t = compare_##t_(a, b, lanes, w.cmp, w.ftz); \
     *(uint64_t *)d = join(t, c, w.join); \
-    if (q) *(uint64_t *)q = join(~t, c, w.join); /* what a body passes is its own: d is never c */ \
+    if (q) *(uint64_t *)q = join(~t, c, w.join); /* d has not changed *c: bodies pass masks of their own as results */ \
   } \
   SET(t_, n_, U32, 0xFFFFFFFF) \
   SET(t_, n_, F32, 0x3F800000) SET(t_, n_, U16, 0xFFFF) SET(t_, n_, F16, 0x3C00) SET(t_, n_, BF16, 0x3F80)

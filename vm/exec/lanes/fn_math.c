@@ -178,7 +178,7 @@ void MX_FN(exp_f64)(MX_FN_ARGS) {
 POW(f32, 0x1.fffffep127f)
 POW(f64, 0x1.fffffffffffffp1023)
 
-/* ---- other bends ------------------------------------------------------------------------------------------------*/
+/* ---- other corrections ------------------------------------------------------------------------------------------*/
 
 /* sinpi and cospi of what is left after whole turns; a zero of sinpi has the operand's sign. */
 #define REST(t_, abs_, rint_) \

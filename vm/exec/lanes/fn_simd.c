@@ -23,7 +23,7 @@ typedef int8_t __attribute__((may_alias)) sbyte;
       } \
     break; \
   }
-/* Apart: these loops need more registers than all others, which would have to save them too. */
+/* Not inlined: these loops need more registers than all others, and a function that had both would always save them. */
 #define SUM(name_, t_, n_) \
   static __attribute__((noinline)) void name_(uint32_t *to, const t_ *from, const t_ *with, unsigned lanes) { \
     MX_WARP_OF(lanes); \

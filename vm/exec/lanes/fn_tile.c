@@ -66,7 +66,7 @@ MX__INL const unsigned char *piece_of(const struct mx_tile_plan *p, unsigned par
 MX__INL unsigned char *piece_to(const struct mx_tile_plan *p, unsigned part, void *const *regs, unsigned n) {
   return regs[p->piece[part][n]];
 }
-/* In warps of 64 lanes registers are the matrix as it is wanted, one behind the other. */
+/* In warps of 64 lanes the registers of a part, one after the other, already are the dense matrix. */
 enum { REGISTER = 64 * sizeof(uint32_t) };
 MX__INL const void *whole(const struct mx_tile_plan *p, unsigned part, const void *const *regs, void *dense) {
   bool there = true;

@@ -113,7 +113,7 @@ static void find_faces(struct axis *across, struct axis *down, int32_t *face, co
                         : by_y ? m[1]
                                : m[0];
     face[l] = by_z ? 4 + negative[2] : by_y ? 2 + negative[1] : negative[0];
-    strange[l] = infinite | (most == 0); /* a direction that is none */
+    strange[l] = infinite | (most == 0); /* no direction: it is infinite or zero */
     const double divisor = strange[l] ? 1 : most, u = strange[l] ? 0 : (s / divisor + 1) / 2,
                  w = strange[l] ? 0 : (t / divisor + 1) / 2;
     put_texels(across, l, (int32_t)__builtin_floor(size * u - shift), (int32_t)texels, parts, MX_ADDRESS_CLAMP);
@@ -156,7 +156,7 @@ struct taken { /* how a slice is taken: what all its texels share */
   unsigned n;
   bool filtered; /* all four texels */
 };
-/* Whether each lane's texel is the one behind that of the lane before; whether all have one. */
+/* Whether each lane's texel is the one after that of the lane before; whether all lanes have the same texel. */
 static bool are_row(const int32_t *v, unsigned n) {
   int32_t other = 0;
   for (unsigned l = 0; l < n; l++) other |= v[l] ^ (v[0] + (int32_t)l);
@@ -167,8 +167,8 @@ static bool are_one(const int32_t *v, unsigned n) {
   for (unsigned l = 0; l < n; l++) other |= v[l] ^ v[0];
   return !other;
 }
-/* Lanes beside one another in an image that is drawn as large as it is have texels side by side: they are copied as
- * they lie there, without the place of each. False: they lie elsewhere. */
+/* Where an image is drawn at its own size, neighbouring lanes have neighbouring texels, which are copied as one piece
+ * without finding the place of each. False, and nothing is done: the texels do not lie side by side. */
 static bool take_rows(struct mx_slice *to, const struct taken *k, const struct axis *x, const struct axis *y,
                       const int32_t *z) {
   const unsigned n = k->n, texel = k->f->texel, corners = k->filtered ? 4 : 1;

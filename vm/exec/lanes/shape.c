@@ -5,7 +5,8 @@
 #define STRIDES 5
 static const uint64_t kinds[STRIDES] = {MX_JIT_ROWS1, MX_JIT_ROWS2, MX_JIT_ROWS4, MX_JIT_ROWS8, MX_JIT_ROWS16};
 
-/* Addresses are asked in vectors of 64 bits, whatever their width: sums of 32 bits wrap by a mask. */
+/* What is known so far of the addresses in x->tmp. They are examined in vectors of 64-bit numbers whatever their width;
+ * for 32-bit addresses the mask `width` makes sums wrap. */
 struct look {
   mx__v64 min, max, low, same, rows[STRIDES];
 };
@@ -15,7 +16,8 @@ MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask,
   const uint64_t width = narrow ? UINT32_MAX : UINT64_MAX, none = (uint64_t)INT64_MIN;
   const mx__v64 numbers = *(const mx__v64 *)(const void *)lanes_numbers, sign = {0};
   mx__v64 bit = *(const mx__v64 *)(const void *)lanes_bits;
-  /* signed comparisons are the ones that all processors have: so are numbers with their upper bit turned */
+  /* minimum and maximum are kept with the top bit flipped and compared as signed numbers, since not all processors
+   * compare vectors of unsigned ones */
   struct look k = {.min = sign + INT64_MAX, .max = sign + none};
   for (uint32_t c = 0; c < n; c += chunk) {
     const uint64_t first =
@@ -45,15 +47,16 @@ MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask,
   to->kind = lanes_any(k.same) ? 0 : MX_JIT_SAME;
   for (unsigned r = 0; r < STRIDES; r++) to->kind |= lanes_any(k.rows[r]) ? 0 : kinds[r];
 }
-/* Two lanes of a chunk that run beside one another have a difference; only that can be the one of all. False: no two
- * do, or numbers wrap. Otherwise *kind is how chunks lie, and min, max and low are found if they lie in some way. */
 MX__INL uint64_t number_of(const struct mx_exec *x, bool narrow, uint32_t l) {
   return narrow ? ((const uint32_t *)(const void *)x->tmp)[l] : ((const uint64_t *)(const void *)x->tmp)[l];
 }
+/* Tests one stride only: the difference between two neighbouring active lanes of a chunk, which all other lanes must
+ * have if any stride fits. False: no two neighbours are active, or the addresses wrap. True: to->kind says how the
+ * addresses of chunks lie; if it is not 0, min, max and low are set, too. */
 MX__INL bool look_at_rows(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask, struct mx_jit_shape *to) {
   const unsigned n = mx__lanes(x), step = narrow ? 2 * LANES_A_VECTOR : LANES_A_VECTOR;
   const uint64_t width = narrow ? UINT32_MAX : UINT64_MAX;
-  uint64_t last = 0; /* lanes of chunks */
+  uint64_t last = 0; /* the last lane of each chunk */
   for (uint32_t c = chunk; c <= n; c += chunk) last |= 1ull << (c - 1);
   const uint64_t pairs = mask & mask >> 1 & ~last;
   if (!pairs || chunk % step) return false;
@@ -95,7 +98,8 @@ MX__INL bool look_at_rows(struct mx_exec *x, bool narrow, uint32_t chunk, uint64
   to->kind = by ? kinds[__builtin_ctzll(by)] : MX_JIT_SAME;
   return true;
 }
-/* Whether the lanes of all the warp have a step for each bit of their numbers; which, and bits for *kind. */
+/* Whether a lane's address is that of lane 0 and a step for each bit that is set in the lane's number: then to->step
+ * has the steps, and to->kind gets the bits that describe them. */
 MX__INL void find_steps(const struct mx_exec *x, bool narrow, struct mx_jit_shape *to) {
   enum { WORDS = 2 * LANES_A_VECTOR };
   const unsigned n = mx__lanes(x), at_once = narrow ? WORDS : LANES_A_VECTOR;
