@@ -2,7 +2,8 @@
 #
 #   make                 everything            make SAN=1          address and undefined-behaviour sanitizers
 #   make check           build and test        make check SAN=1    all tests under the sanitizers
-#                                              make check SAN=thread   threads against one another, under the thread sanitizer
+#                                              make check SAN=thread   threads against one another, under that
+#                                                                      sanitizer
 #   make demo            the examples          make fuzz           libFuzzer programs (clang)
 #   make bench           compiled code against PoCL, Oclgrind, native C         make bench-interp    the interpreter
 #   make bench-foreign   the same for kernels that nobody tuned for (CASES='digest track': these)
@@ -57,19 +58,23 @@ DEBUG := -g1# lines and names of functions; -g, with all variables, takes a quar
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes
 OPT := -O2
 ifeq ($(SAN),thread)
-# Its checks are calls and slow; -O1 leaves out those of what stays in registers. Vectors as in the plain build: fewer of them.
+# Its checks are calls and slow; -O1 leaves out those of what stays in registers. Vectors as in the plain build: fewer
+# of them.
 OPT := -O1
 SANFLAGS := -fsanitize=thread -fno-omit-frame-pointer -fno-pie -no-pie
 else ifneq ($(SAN),)
 OPT := -Og# compiles in half of the time of -O1, into code that runs as fast under these checks
-# Undefined behaviour ends a program by an instruction, which the address sanitizer reports with its line (ASAN_OPTIONS=handle_sigill=1):
-# calls that would also say what it was take a fifth longer to compile. EXTRA_CFLAGS=-fno-sanitize-undefined-trap-on-error has them.
-# Not position-independent: 200,000 places that checks know by their addresses would be relocated each time a program starts.
+# Undefined behaviour ends a program by an instruction, which the address sanitizer reports with its line
+# (ASAN_OPTIONS=handle_sigill=1): calls that would also say what it was take a fifth longer to compile.
+# EXTRA_CFLAGS=-fno-sanitize-undefined-trap-on-error has them.
+# Not position-independent: 200,000 places that checks know by their addresses would be relocated each time a program
+# starts.
 SANFLAGS := -fsanitize=address,undefined -fno-sanitize-recover=undefined -fsanitize-undefined-trap-on-error \
   -fno-omit-frame-pointer -fno-pie -no-pie
 endif
 CPPFLAGS := -Iinclude -I. -D_GNU_SOURCE $(if $(SAN),-DMX_CHECK_LOCKS) $(EXTRA_CPPFLAGS)
-CFLAGS := -pipe -std=gnu17 $(OPT) $(DEBUG) -fPIC -fno-semantic-interposition -ffp-contract=off -pthread $(WARN) $(SANFLAGS) $(EXTRA_CFLAGS)
+CFLAGS := -pipe -std=gnu17 $(OPT) $(DEBUG) -fPIC -fno-semantic-interposition -ffp-contract=off -pthread $(WARN) \
+  $(SANFLAGS) $(EXTRA_CFLAGS)
 LDFLAGS := -pthread $(SANFLAGS) $(EXTRA_LDFLAGS)
 LIBS := -lsleef -lxxhash -ldl -lm
 # for the many programs that only tests need: a third of the time
@@ -91,15 +96,17 @@ else # sanitizers see the plain bodies: the path that other machines take
 LEVELS := plain
 endif
 LANE_OPT := $(if $(SAN),$(OPT))
-# The table's rows: -O1 compiles in two thirds of the time of -O2 and leaves the same loops, short ones not unrolled: with long
-# vectors they are. Modifiers' own functions are jumped to.
+# The table's rows: -O1 compiles in two thirds of the time of -O2 and makes the same loops, but does not unroll short
+# ones, which -fpeel-loops does for long vectors. -foptimize-sibling-calls: bodies jump to the functions of modifiers.
 # Lane functions (fn_*.c) need more; -O3 copies their loops, from which only roots gain, and only with long vectors.
 LANE_VECTORS := -ftree-vectorize -fvect-cost-model=dynamic
-# passes that find nothing in loops over lanes and the few lines around them: a fifth of the time; but in memory.c, which has more lines
-LANE_QUICK := $(addprefix -fno-,tree-bit-ccp tree-dominator-opts thread-jumps tree-pta tree-slsr tree-sink tree-phiprop tree-copy-prop \
-  tree-builtin-call-dce ssa-backprop split-wide-types compare-elim ipa-modref ipa-pure-const ipa-profile ipa-reference)
-# With -fexpensive-optimizations bodies leave the upper halves of vector registers empty: it is compiled for any x86-64 what
-# runs behind them, and on some processors took three times as long where they were not (tests/uppers).
+# Passes that find nothing in loops over lanes and the few lines around them, and take a fifth of the time. memory.c,
+# which has more lines, is compiled with them.
+LANE_QUICK := $(addprefix -fno-,tree-bit-ccp tree-dominator-opts thread-jumps tree-pta tree-slsr tree-sink \
+  tree-phiprop tree-copy-prop tree-builtin-call-dce ssa-backprop split-wide-types compare-elim ipa-modref \
+  ipa-pure-const ipa-profile ipa-reference)
+# With -fexpensive-optimizations bodies leave the upper halves of vector registers empty. Code that runs after a body is
+# compiled for any x86-64, and on some processors took three times as long where they were not empty (tests/uppers).
 LANE_OPT_v2 := -O1 -fexpensive-optimizations -fstrict-aliasing -foptimize-sibling-calls $(LANE_VECTORS)
 LANE_OPT_v3 := $(LANE_OPT_v2)
 LANE_OPT_v4 := $(LANE_OPT_v2) -fpeel-loops
@@ -107,10 +114,14 @@ LANE_OPT_plain := $(LANE_OPT_v2)
 LANE_OPT_fn := -O2 $(LANE_VECTORS)
 LANE_OPT_fn_root_v4 := -O3
 $(foreach l,v2 v3 v4 plain,$(foreach f,samples sums direct,$(eval LANE_OPT_$(f)_$(l) := $(LANE_OPT_fn))))
-lane_opt = $(or $(LANE_OPT),$(LANE_OPT_$(1)_$(2)),$(if $(filter fn_%,$(1)),$(LANE_OPT_fn)),$(LANE_OPT_$(2)) $(if $(filter memory,$(1)),,$(LANE_QUICK)))
-# What is wrong with an address in the loops the address sanitizer sees anyway; that each is aligned, of the rows that all share
-# body.h's loops, the ones with lane functions (fn_*.c) and memory.c show.
-lane_unchecked = $(if $(SAN),-fno-sanitize=null$(comma)object-size$(if $(filter fn_% memory,$(1)),,$(comma)alignment$(comma)pointer-overflow))
+lane_opt = $(or $(LANE_OPT),$(LANE_OPT_$(1)_$(2)),$(if $(filter fn_%,$(1)),$(LANE_OPT_fn)),$(LANE_OPT_$(2)) \
+  $(if $(filter memory,$(1)),,$(LANE_QUICK)))
+# Checks that are left out of the lanes' files. A wrong address in their loops is found by the address sanitizer anyway.
+# Whether addresses are aligned is checked in lane functions (fn_*.c) and memory.c only: all other files have the same
+# loops, those of body.h.
+lane_align_checks := $(comma)alignment$(comma)pointer-overflow
+lane_unchecked = $(if $(SAN),\
+  -fno-sanitize=null$(comma)object-size$(if $(filter fn_% memory,$(1)),,$(lane_align_checks)))
 LANE_FLAGS := -fno-math-errno -fno-trapping-math -Wno-psabi -Wno-missing-prototypes -Wno-maybe-uninitialized
 LEVEL_v2 := -march=x86-64-v2
 LEVEL_v3 := -march=x86-64-v3
@@ -137,15 +148,20 @@ EXEC_LIBS := $(patsubst %,$(BUILD)/exec/%,libcudart.so.11.0 libcudart.so.12 libc
 CXX_MADE := $(patsubst %,$(BUILD)/cxx/include/mx/functions_%.h,device half bfloat16) $(BUILD)/cxx/include/mx/names.h
 
 NO_DEPS := clean uninstall dist help
-.PHONY: FORCE help all tests check check-quick bench bench-interp bench-foreign bench-micro bench-compile bench-matrix bench-texture bench-intrinsics bench-cxx bench-tools demo install uninstall clean fuzz deps-build deps-test objects
-all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO) $(RTSO) $(EXEC_LIBS) $(CXX_MADE)) $(TOOL_BIN) $(JITC_BIN) $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md $(BUILD)/docs/commands.md)
-tests: all $(UNIT_BIN) $(FUZZ_BIN) $(if $(SAN),,$(BUILD)/tests/faults.so) $(filter-out %/bench %/bench-intrinsics,$(SUITE_BIN)) # those are for this kind of processor only
+.PHONY: FORCE help all tests check bench bench-interp bench-foreign bench-micro bench-compile bench-matrix \
+  bench-texture bench-intrinsics bench-cxx bench-tools demo install uninstall clean fuzz deps-build deps-test objects
+all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO) $(RTSO) $(EXEC_LIBS) $(CXX_MADE)) $(TOOL_BIN) $(JITC_BIN) \
+  $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md $(BUILD)/docs/commands.md)
+# without the benches, which are for this kind of processor only
+tests: all $(UNIT_BIN) $(FUZZ_BIN) $(if $(SAN),,$(BUILD)/tests/faults.so) \
+  $(filter-out %/bench %/bench-intrinsics,$(SUITE_BIN))
 objects: $(LIB_OBJ) $(COMMON_OBJ)
 
 # ---- dependencies: checked once, installed where that is possible -----------------------------------------
 # in one round all that the goals need
 DEPS := build/.deps-build
-PARTS := build $(if $(filter check tests san-tests bench bench-% build/tests/% build/san/tests/%,$(MAKECMDGOALS)),test) \
+PARTS := build \
+  $(if $(filter check tests san-tests bench bench-% build/tests/% build/san/tests/%,$(MAKECMDGOALS)),test) \
   $(if $(filter bench bench-interp,$(MAKECMDGOALS)),bench) $(filter deb fuzz,$(MAKECMDGOALS))
 build/.deps-build: tools/deps.sh
 	$(Q)mkdir -p build && tools/deps.sh $(PARTS) && touch $(addprefix build/.deps-,$(PARTS))
@@ -185,7 +201,8 @@ $(OBJ)/vm/load/level.o $(BUILD)/libmx.a $(LIBSO): $(OBJ)/levels
 define level_rule
 $(OBJ)/vm/exec/lanes/%.$(1).o: vm/exec/lanes/%.c | $(DEPS)
 	$$(call say,CC,$$< ($(1)))
-	$(Q)mkdir -p $$(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) $$(call lane_opt,$$*,$(1)) $$(call lane_unchecked,$$*) $(LANE_FLAGS) $(LEVEL_$(1)) -DMX_LEVEL=$(1) -MMD -MP -c $$< -o $$@
+	$(Q)mkdir -p $$(@D) && $(CC) $(CPPFLAGS) $(CFLAGS) $$(call lane_opt,$$*,$(1)) $$(call lane_unchecked,$$*) \
+	  $(LANE_FLAGS) $(LEVEL_$(1)) -DMX_LEVEL=$(1) -MMD -MP -c $$< -o $$@
 endef
 $(foreach l,$(LEVELS),$(eval $(call level_rule,$(l))))
 
@@ -196,9 +213,9 @@ $(1)/jit/compiler/%.o: jit/compiler/%.c | $(DEPS)
 endef
 $(foreach o,$(sort $(OBJ) build/obj),$(eval $(call jitc_rule,$(o))))
 
-# The table's meanings make a large file of straight code that runs once in a compile. It has a hundred thousand temporaries,
-# which die at the ends of their functions, and no access to memory of its own: sanitizers would find nothing there, so all
-# builds have the same object.
+# The table's meanings make a large file of straight code that runs once in a compile. It has a hundred thousand
+# temporaries, which die at the ends of their functions, and no access to memory of its own: sanitizers would find
+# nothing there, so all builds have the same object.
 $(MEANING): CFLAGS := $(filter-out $(SANFLAGS),$(CFLAGS)) -O0
 
 # in most unit tests the library is what takes time; under sanitizers also in the tools
@@ -218,36 +235,42 @@ $(BUILD)/libmx.map: Makefile
 
 $(LIBSO): $(LIB_OBJ) $(BUILD)/libmx.map
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -Wl,-soname,libmx.so.$(SOVERSION) -Wl,--version-script,$(BUILD)/libmx.map -Wl,-Bsymbolic -Wl,-z,defs \
-	  $(LDFLAGS) $(LIB_OBJ) $(LIBS) -o $@
+	$(Q)$(CC) -shared -Wl,-soname,libmx.so.$(SOVERSION) -Wl,--version-script,$(BUILD)/libmx.map -Wl,-Bsymbolic \
+	  -Wl,-z,defs $(LDFLAGS) $(LIB_OBJ) $(LIBS) -o $@
 	$(Q)ln -sf libmx.so $@.$(SOVERSION)
 
 # The runtime knows libmx by mx.h alone. It looks for it beside itself.
 CFLAGS_cxx := -Icxx/include
 $(BUILD)/libmxrt.map: Makefile
 	$(Q)mkdir -p $(@D) && echo '{ global: cuda*; __cuda*; __mx_managed_variables; cu[A-Z]*; local: *; };' > $@
-# Programs built for a default stream of each thread call these under other names; here such a stream is the default one.
-PER_THREAD := $(patsubst %,cuda%_ptsz,EventRecord EventRecordWithFlags FreeAsync GraphLaunch GraphUpload LaunchCooperativeKernel \
-  LaunchHostFunc LaunchKernel LaunchKernelExC MallocAsync MallocFromPoolAsync MemPrefetchAsync Memcpy2DAsync Memcpy3DAsync MemcpyAsync \
-  Memcpy2DToArrayAsync Memcpy2DFromArrayAsync MemcpyFromSymbolAsync MemcpyToSymbolAsync Memset2DAsync MemsetAsync StreamAddCallback \
-  StreamAttachMemAsync StreamBeginCapture StreamEndCapture StreamGetFlags StreamGetPriority StreamIsCapturing StreamQuery \
-  StreamSynchronize StreamWaitEvent Memcpy3DPeerAsync MemcpyFromArrayAsync MemcpyToArrayAsync Memset3DAsync StreamCopyAttributes \
-  StreamGetAttribute StreamSetAttribute StreamGetCaptureInfo StreamGetDevice StreamGetId GetDriverEntryPoint \
-  GetDriverEntryPointByVersion GraphInstantiateWithParams) $(patsubst %,cuda%_ptds,Memcpy Memcpy2D Memcpy3D Memset Memset2D Memset3D MemcpyToSymbol \
-  MemcpyFromSymbol Memcpy2DToArray Memcpy2DFromArray Memcpy2DArrayToArray Memcpy3DPeer MemcpyArrayToArray MemcpyFromArray \
-  MemcpyToArray)
+# Programs built for a default stream of each thread call these under other names; here such a stream is the default
+# one.
+PER_THREAD := $(patsubst %,cuda%_ptsz,EventRecord EventRecordWithFlags FreeAsync GraphLaunch GraphUpload \
+  LaunchCooperativeKernel LaunchHostFunc LaunchKernel LaunchKernelExC MallocAsync MallocFromPoolAsync MemPrefetchAsync \
+  Memcpy2DAsync Memcpy3DAsync MemcpyAsync Memcpy2DToArrayAsync Memcpy2DFromArrayAsync MemcpyFromSymbolAsync \
+  MemcpyToSymbolAsync Memset2DAsync MemsetAsync StreamAddCallback StreamAttachMemAsync StreamBeginCapture \
+  StreamEndCapture StreamGetFlags StreamGetPriority StreamIsCapturing StreamQuery StreamSynchronize StreamWaitEvent \
+  Memcpy3DPeerAsync MemcpyFromArrayAsync MemcpyToArrayAsync Memset3DAsync StreamCopyAttributes StreamGetAttribute \
+  StreamSetAttribute StreamGetCaptureInfo StreamGetDevice StreamGetId GetDriverEntryPoint GetDriverEntryPointByVersion \
+  GraphInstantiateWithParams) $(patsubst %,cuda%_ptds,Memcpy Memcpy2D Memcpy3D Memset Memset2D Memset3D MemcpyToSymbol \
+  MemcpyFromSymbol Memcpy2DToArray Memcpy2DFromArray Memcpy2DArrayToArray Memcpy3DPeer MemcpyArrayToArray \
+  MemcpyFromArray MemcpyToArray)
 $(RTSO): $(RT_OBJ) $(LIBSO) $(BUILD)/libmxrt.map
 	$(call say,LD,$@)
-	$(Q)$(CC) -shared -Wl,-soname,libmxrt.so.$(SOVERSION) -Wl,--version-script,$(BUILD)/libmxrt.map -Wl,-Bsymbolic -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' \
-	  $(foreach n,$(PER_THREAD),-Wl,--defsym=$(n)=$(basename $(subst _pt,.pt,$(n)))) $(LDFLAGS) $(RT_OBJ) -L$(BUILD) -lmx -ldl -o $@
+	$(Q)$(CC) -shared -Wl,-soname,libmxrt.so.$(SOVERSION) -Wl,--version-script,$(BUILD)/libmxrt.map -Wl,-Bsymbolic \
+	  -Wl,-z,defs -Wl,-rpath,'$$ORIGIN' \
+	  $(foreach n,$(PER_THREAD),-Wl,--defsym=$(n)=$(basename $(subst _pt,.pt,$(n)))) \
+	  $(LDFLAGS) $(RT_OBJ) -L$(BUILD) -lmx -ldl -o $@
 	$(Q)ln -sf libmxrt.so $@.$(SOVERSION)
 
-# Under the names that programs of other compilers ask for, in a folder that only mxrun exec names: libraries that are empty but for the
-# version, and bring libmxrt with them.
+# Under the names that programs of other compilers ask for, in a folder that only mxrun exec names: libraries that are
+# empty but for the version, and bring libmxrt with them.
 $(BUILD)/exec/%: $(RTSO)
 	$(call say,LD,$@)
-	$(Q)mkdir -p $(@D) && echo '$* { local: *; };' > $@.map && $(CC) -shared -nostdlib -x c /dev/null -x none -Wl,-soname,$* \
-	  $(if $(filter libcudart%,$*),-Wl$(comma)--version-script$(comma)$@.map) -Wl,--no-as-needed -L$(BUILD) -lmxrt -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' -o $@ && rm -f $@.map
+	$(Q)mkdir -p $(@D) && echo '$* { local: *; };' > $@.map && \
+	  $(CC) -shared -nostdlib -x c /dev/null -x none -Wl,-soname,$* \
+	  $(if $(filter libcudart%,$*),-Wl$(comma)--version-script$(comma)$@.map) -Wl,--no-as-needed -L$(BUILD) -lmxrt \
+	  -Wl,-rpath,'$$ORIGIN/..:$$ORIGIN/../..' -o $@ && rm -f $@.map
 
 $(BUILD)/cxx/include/mx/functions_%.h: cxx/functions.awk docs/guide.tsv
 	$(call say,GEN,$@)
@@ -296,18 +319,21 @@ $(filter-out %/vm_alone,$(UNIT_BIN)): $(BUILD)/tests/unit/%: $(OBJ)/tests/unit/%
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $(QUICK_LD) $< $(BUILD)/libmx.a $(TEST_LIBS) $(LIBS) -o $@
 
-$(FUZZ_BIN): $(BUILD)/tests/fuzz/%: $(OBJ)/tests/fuzz/%.o $(call objs,$(wildcard tests/fuzz/driver/*.c)) $(BUILD)/libmx.a
+$(FUZZ_BIN): $(BUILD)/tests/fuzz/%: $(OBJ)/tests/fuzz/%.o $(call objs,$(wildcard tests/fuzz/driver/*.c)) \
+  $(BUILD)/libmx.a
 	$(call say,LD,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $(QUICK_LD) $(filter %.o,$^) $(BUILD)/libmx.a $(LIBS) -o $@
 
 define suite_rule
 $(BUILD)/tests/$(1): $(call objs,$(wildcard tests/$(1)/*.c)) $(BUILD)/libmx.a
 	$$(call say,LD,$$@)
-	$(Q)mkdir -p $$(@D) && $(CC) $(LDFLAGS) $(QUICK_LD) $$(filter %.o,$$^) $(BUILD)/libmx.a $(TEST_LIBS) $(TEST_LIBS_$(1)) $(LIBS) -o $$@
+	$(Q)mkdir -p $$(@D) && $(CC) $(LDFLAGS) $(QUICK_LD) $$(filter %.o,$$^) $(BUILD)/libmx.a $(TEST_LIBS) \
+	  $(TEST_LIBS_$(1)) $(LIBS) -o $$@
 endef
 $(foreach r,$(SUITES),$(eval $(call suite_rule,$(r))))
 
-# what is preloaded to make calls fail; it defines calls that checked forms of the library, some compilers' default, would replace
+# What is preloaded to make calls fail. Without -U_FORTIFY_SOURCE, which some compilers set by default, calls go to
+# checked functions of libc under other names, which it does not define.
 $(OBJ)/tests/faults/preload.o: CFLAGS += -U_FORTIFY_SOURCE
 $(BUILD)/tests/faults.so: $(OBJ)/tests/faults/preload.o
 	$(call say,LD,$@)
@@ -320,7 +346,8 @@ export MX_VECTORS ?= $(abspath $(wildcard ../shared/vectors/golden.tar.gz))
 export MX_CORPUS ?= $(abspath $(wildcard ../shared/corpus))
 # The thread sanitizer sees what has threads; kernels' code is made by the plain build's compiler.
 ifeq ($(SAN),thread)
-THREADED := $(addprefix $(BUILD)/tests/,$(shell sed -n "/^threaded='/,/'$$/p" tests/run | sed "s/^threaded=//" | tr -d "'"))
+THREADED := $(addprefix $(BUILD)/tests/,$(shell sed -n "/^threaded='/,/'$$/p" tests/run | \
+  sed "s/^threaded=//" | tr -d "'"))
 check: $(THREADED) plain-compiler
 	$(Q)ln -sf ../mx-jitc $(BUILD)/mx-jitc && tests/run $(if $(V),-v) --threads $(BUILD)
 .PHONY: plain-compiler
@@ -344,14 +371,15 @@ $(BUILD)/tests/bench-cxx: $(CXX_BENCH_OBJ)
 bench-cxx: all $(BUILD)/tests/bench-cxx
 	$(Q)$(BUILD)/tests/bench-cxx $(BUILD) tests/cxx/programs $$($(BUILD)/mxcc --print-clang)
 
-# Speed: a table on stdout, the same in build/bench.json or build/bench-interp.json, and build/bench.png. PoCL, Oclgrind and gnuplot are
-# installed by these targets only.
+# Speed: a table on stdout, the same in build/bench.json or build/bench-interp.json, and build/bench.png. PoCL, Oclgrind
+# and gnuplot are installed by these targets only.
 BENCH_NATIVE := -O3 -march=x86-64-v4 -mtune=icelake-server -mprefer-vector-width=512 -fno-math-errno -fopenmp
 BENCH_LEVEL_v2 := $(LEVEL_v2)
 BENCH_LEVEL_v3 := $(LEVEL_v3) -mtune=haswell
 BENCH_LEVEL_v4 := $(LEVEL_v4) -mtune=icelake-server
 $(patsubst %,$(OBJ)/tests/bench/%.o,native best): CFLAGS += $(BENCH_NATIVE)
-$(foreach l,v2 v3 v4,$(eval $(OBJ)/tests/bench/plain_$(l).o: CFLAGS += -O3 $(BENCH_LEVEL_$(l)) -fno-math-errno -fopenmp))
+$(foreach l,v2 v3 v4,\
+  $(eval $(OBJ)/tests/bench/plain_$(l).o: CFLAGS += -O3 $(BENCH_LEVEL_$(l)) -fno-math-errno -fopenmp))
 $(OBJ)/tests/bench/extras.o: CFLAGS += -fopenmp
 bench bench-interp: all $(BUILD)/tests/bench build/.deps-bench
 	$(Q)$(BUILD)/tests/bench $(if $(filter bench,$@),all,interp) . $(BUILD)
@@ -409,8 +437,8 @@ demo: all
 
 # ---- libFuzzer -----------------------------------------------------------------------------------------
 FZ := build/fuzz
-FZ_FLAGS := -std=gnu17 -O1 -g -pthread -ffp-contract=off -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined \
-  -fprofile-instr-generate -fcoverage-mapping
+FZ_FLAGS := -std=gnu17 -O1 -g -pthread -ffp-contract=off -fsanitize=fuzzer-no-link,address,undefined \
+  -fno-sanitize-recover=undefined -fprofile-instr-generate -fcoverage-mapping
 fz_objs = $(patsubst %.c,$(FZ)/obj/%.o,$(1))
 FZ_LIB := $(call fz_objs,$(LIB_SRC)) $(patsubst %.c,$(FZ)/obj/%.plain.o,$(LANE_SRC))
 fuzz: $(patsubst tests/fuzz/%.c,$(FZ)/%,$(FUZZ_SRC))

@@ -7,7 +7,7 @@
 # A program that is linked by mx.pc finds the library in its prefix, without ldconfig or LD_LIBRARY_PATH.
 # Manual pages, completion and syntax files are made from the programs' own tables and help, and from docs/.
 
-GEN := $(BUILD)/man/mxasm.1 $(BUILD)/man/mxcc.1 $(BUILD)/man/mxrun.1 $(BUILD)/man/mx.7 $(BUILD)/man/mx-launch.5 $(BUILD)/man/mx-commands.7 \
+GEN := $(addprefix $(BUILD)/man/,mxasm.1 mxcc.1 mxrun.1 mx.7 mx-launch.5 mx-commands.7) \
   $(BUILD)/completion/mx.bash $(BUILD)/completion/_mx $(BUILD)/editors/mx.vim $(BUILD)/editors/mx.tmLanguage.json
 
 BRIEF_mxasm := assembler and disassembler of GPU kernels in MX assembly or PTX
@@ -16,8 +16,8 @@ BRIEF_mxrun := run GPU kernels on the CPU
 BRIEF_mx := MX assembly, the language of kernels
 BRIEF_mx-commands := commands of interactive sessions of mxrun
 BRIEF_mx-launch := launch manifests, the tests of mxrun
-man = awk -v version=$(VERSION) -v page=$(basename $(@F)) -v section=$(subst .,,$(suffix $@)) -v brief='$(BRIEF_$(basename $(@F)))' \
-  -f tools/install/manual.awk
+man = awk -v version=$(VERSION) -v page=$(basename $(@F)) -v section=$(subst .,,$(suffix $@)) \
+  -v brief='$(BRIEF_$(basename $(@F)))' -f tools/install/manual.awk
 $(BUILD)/man/%.1: $(BUILD)/% tools/install/manual.awk
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D) && $< --help | $(man) > $@
@@ -54,7 +54,7 @@ BASHDIR := $(SHARE)/bash-completion/completions
 ZSHDIR := $(SHARE)/zsh/site-functions
 VIMDIR := $(SHARE)/vim/vimfiles
 CODEDIR := $(SHARE)/mx/vscode
-HEADERS := include/mx/api.h include/mx/mx.h include/mx/asm.h include/mx/text.h include/mx/texture.h include/mx/check.h include/mx/debug.h include/mx/profile.h
+HEADERS := $(patsubst %,include/mx/%.h,api mx asm text texture check debug profile)
 EXAMPLES := $(wildcard examples/*.mxs examples/*.launch examples/*.c examples/*.png)
 MANUALS := $(filter $(BUILD)/man/%,$(GEN))
 comma := ,
@@ -62,8 +62,9 @@ put = install -m 644 $(1) $(2)
 
 install: all $(GEN)
 	$(call say,INST,$(DESTDIR)$(PREFIX))
-	$(Q)install -d $(BINDIR) $(LIBDIR)/mx $(LIBDIR)/pkgconfig $(INCDIR) $(DOCDIR)/docs $(DOCDIR)/examples/cuda $(BASHDIR) $(ZSHDIR) \
-	  $(VIMDIR)/syntax $(VIMDIR)/ftdetect $(CODEDIR)/syntaxes $(SHARE)/man/man1 $(SHARE)/man/man5 $(SHARE)/man/man7
+	$(Q)install -d $(BINDIR) $(LIBDIR)/mx $(LIBDIR)/pkgconfig $(INCDIR) $(DOCDIR)/docs $(DOCDIR)/examples/cuda \
+	  $(BASHDIR) $(ZSHDIR) $(VIMDIR)/syntax $(VIMDIR)/ftdetect $(CODEDIR)/syntaxes \
+	  $(SHARE)/man/man1 $(SHARE)/man/man5 $(SHARE)/man/man7
 	$(Q)install -m 755 $(TOOL_BIN) $(BINDIR)
 	$(Q)$(if $(JITC_BIN),install -m 755 $(JITC_BIN) $(LIBDIR)/mx)
 	$(Q)$(call put,$(BUILD)/libmx.a,$(LIBDIR))
@@ -71,37 +72,47 @@ install: all $(GEN)
 	$(Q)ln -sf libmx.so.$(VERSION) $(LIBDIR)/libmx.so.$(SOVERSION) && ln -sf libmx.so.$(SOVERSION) $(LIBDIR)/libmx.so
 	$(Q)$(call put,$(HEADERS),$(INCDIR))
 	$(Q)install -m 755 $(RTSO) $(LIBDIR)/libmxrt.so.$(VERSION)
-	$(Q)ln -sf libmxrt.so.$(VERSION) $(LIBDIR)/libmxrt.so.$(SOVERSION) && ln -sf libmxrt.so.$(SOVERSION) $(LIBDIR)/libmxrt.so
-	$(Q)cd cxx/include && find . -name '*.h' -o -name '*.cuh' -o -name '*.hpp' -o -path './cuda/*' -type f | while read -r f; do install -D -m 644 $$f $(abspath $(LIBDIR))/mx/cxx/$$f; done
+	$(Q)ln -sf libmxrt.so.$(VERSION) $(LIBDIR)/libmxrt.so.$(SOVERSION) && \
+	  ln -sf libmxrt.so.$(SOVERSION) $(LIBDIR)/libmxrt.so
+	$(Q)cd cxx/include && find . -name '*.h' -o -name '*.cuh' -o -name '*.hpp' -o -path './cuda/*' -type f | \
+	  while read -r f; do install -D -m 644 $$f $(abspath $(LIBDIR))/mx/cxx/$$f; done
 	$(Q)$(call put,$(CXX_MADE),$(LIBDIR)/mx/cxx/mx)
 	$(Q)install -d $(LIBDIR)/mx/exec && install -m 755 $(EXEC_LIBS) $(LIBDIR)/mx/exec
-	$(Q)$(call put,README.md LICENSE,$(DOCDIR)) && $(call put,$(wildcard docs/*.md docs/*.png) $(wildcard $(BUILD)/docs/*.md),$(DOCDIR)/docs)
+	$(Q)$(call put,README.md LICENSE,$(DOCDIR)) && \
+	  $(call put,$(wildcard docs/*.md docs/*.png) $(wildcard $(BUILD)/docs/*.md),$(DOCDIR)/docs)
 	$(Q)$(call put,$(EXAMPLES),$(DOCDIR)/examples) && $(call put,$(wildcard examples/cuda/*),$(DOCDIR)/examples/cuda)
 	$(Q)$(foreach s,1 5 7,$(call put,$(filter %.$(s),$(MANUALS)),$(SHARE)/man/man$(s)) &&) true
 	$(Q)$(foreach t,$(TOOLS),$(call put,$(BUILD)/completion/mx.bash,$(BASHDIR)/$(t)) &&) true
 	$(Q)$(call put,$(BUILD)/completion/_mx,$(ZSHDIR))
 	$(Q)$(call put,$(BUILD)/editors/mx.vim,$(VIMDIR)/syntax) && $(call put,editors/vim/ftdetect/mx.vim,$(VIMDIR)/ftdetect)
-	$(Q)$(call put,$(wildcard editors/vscode/*.json),$(CODEDIR)) && $(call put,$(BUILD)/editors/mx.tmLanguage.json,$(CODEDIR)/syntaxes)
-	$(Q)printf 'prefix=%s\nName: mx\nDescription: GPU kernels on the CPU\nVersion: %s\nCflags: -I$${prefix}/include\nLibs: -L$${prefix}/lib $(if $(filter /usr,$(PREFIX)),,-Wl$(comma)-rpath$(comma)$${prefix}/lib) -lmx\nLibs.private: %s -pthread\n' \
-	  '$(PREFIX)' '$(VERSION)' '$(LIBS)' > $(LIBDIR)/pkgconfig/mx.pc
+	$(Q)$(call put,$(wildcard editors/vscode/*.json),$(CODEDIR)) && \
+	  $(call put,$(BUILD)/editors/mx.tmLanguage.json,$(CODEDIR)/syntaxes)
+	$(Q)printf '%s\n' 'prefix=$(PREFIX)' 'Name: mx' 'Description: GPU kernels on the CPU' 'Version: $(VERSION)' \
+	  'Cflags: -I$${prefix}/include' \
+	  'Libs: -L$${prefix}/lib $(if $(filter /usr,$(PREFIX)),,-Wl$(comma)-rpath$(comma)$${prefix}/lib) -lmx' \
+	  'Libs.private: $(LIBS) -pthread' > $(LIBDIR)/pkgconfig/mx.pc
 
 uninstall:
 	$(call say,RM,$(DESTDIR)$(PREFIX))
-	$(Q)rm -f $(TOOLS:%=$(BINDIR)/%) $(LIBDIR)/libmx.a $(LIBDIR)/libmx.so* $(LIBDIR)/libmxrt.so* $(LIBDIR)/pkgconfig/mx.pc $(TOOLS:%=$(BASHDIR)/%) $(ZSHDIR)/_mx \
-	  $(VIMDIR)/syntax/mx.vim $(VIMDIR)/ftdetect/mx.vim $(foreach s,1 5 7,$(patsubst $(BUILD)/man/%,$(SHARE)/man/man$(s)/%,$(filter %.$(s),$(MANUALS))))
+	$(Q)rm -f $(TOOLS:%=$(BINDIR)/%) $(LIBDIR)/libmx.a $(LIBDIR)/libmx.so* $(LIBDIR)/libmxrt.so* \
+	  $(LIBDIR)/pkgconfig/mx.pc \
+	  $(TOOLS:%=$(BASHDIR)/%) $(ZSHDIR)/_mx $(VIMDIR)/syntax/mx.vim $(VIMDIR)/ftdetect/mx.vim \
+	  $(foreach s,1 5 7,$(patsubst $(BUILD)/man/%,$(SHARE)/man/man$(s)/%,$(filter %.$(s),$(MANUALS))))
 	$(Q)rm -rf $(LIBDIR)/mx $(INCDIR) $(DOCDIR) $(SHARE)/mx
 
 # ---- packages ----------------------------------------------------------------------------------------------
 DIST := build/mx-$(VERSION)
 dist:
 	$(call say,DIST,$(DIST).tar.gz)
-	$(Q)mkdir -p build && git -c safe.directory=$(CURDIR) archive --format=tar.gz --prefix=mx-$(VERSION)/ -o $(DIST).tar.gz HEAD
+	$(Q)mkdir -p build && \
+	  git -c safe.directory=$(CURDIR) archive --format=tar.gz --prefix=mx-$(VERSION)/ -o $(DIST).tar.gz HEAD
 
 # from what is committed, as dist does; the packages lie in build/deb
 deb: dist build/.deps-deb
 	$(call say,DEB,build/deb)
 	$(Q)rm -rf build/deb && mkdir -p build/deb && tar -C build/deb -xzf $(DIST).tar.gz
-	$(Q)+cd build/deb/mx-$(VERSION) && dpkg-buildpackage -us -uc > ../build.log 2>&1 || { tail -n 30 ../build.log; exit 1; }
+	$(Q)+cd build/deb/mx-$(VERSION) && dpkg-buildpackage -us -uc > ../build.log 2>&1 || \
+	  { tail -n 30 ../build.log; exit 1; }
 	$(Q)rm -rf build/deb/mx-$(VERSION) && ls build/deb/*.deb
 
 .PHONY: dist deb
