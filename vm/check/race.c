@@ -322,19 +322,30 @@ static void conflict(struct touch *t, unsigned l, uint64_t address, uint32_t rec
                               same_warp ? " (no bar.warp.sync)" : ""));
 }
 
-static void check_readers(struct touch *t, unsigned l, uint64_t address, const struct cell *cell, unsigned b) {
-  uint32_t r = cell->readers;
-  if (!(r & READER_LIST)) {
-    if (!ordered(t, r, cell->read[b], l) && !agree(t, r))
-      conflict(t, l, address, r, cell->read[b], t->c->code->sites[mx__record(t->ledger, r).site].writes);
-    return;
-  }
-  while (r & READER_LIST) {
+static const struct site *site_of(const struct touch *t, uint32_t record) {
+  return &t->c->code->sites[mx__record(t->ledger, record).site];
+}
+/* Compares lane l's access with those in a list of readers and strong writers, the last one first. What an atomic
+ * access has read or replaced is ordered before all that comes behind it, even without a fence: PTX's observation order
+ * is a part of causality order, and it goes on through atomic accesses. */
+static void check_list(struct touch *t, unsigned l, uint64_t address, const struct cell *cell, unsigned b,
+                       bool writers_only) {
+  bool observed = cell->writer && site_of(t, cell->writer)->access == ACCESS_ATOMIC &&
+                  ordered(t, cell->writer, cell->wrote[b], l);
+  for (uint32_t r = cell->readers; r & READER_LIST;) {
     const struct reader n = reader_of(t, r);
-    if (!ordered(t, n.record, n.lane, l) && !agree(t, n.record))
-      conflict(t, l, address, n.record, n.lane, t->c->code->sites[mx__record(t->ledger, n.record).site].writes);
+    const struct site *s = site_of(t, n.record);
     r = n.next;
+    if (writers_only && !s->writes) continue;
+    const bool before = ordered(t, n.record, n.lane, l);
+    if (!before && !(s->writes && observed) && !agree(t, n.record)) conflict(t, l, address, n.record, n.lane, s->writes);
+    if (s->writes) observed = (before || observed) && s->access == ACCESS_ATOMIC;
   }
+}
+static void check_readers(struct touch *t, unsigned l, uint64_t address, const struct cell *cell, unsigned b) {
+  if (cell->readers & READER_LIST) check_list(t, l, address, cell, b, false);
+  else if (!ordered(t, cell->readers, cell->read[b], l) && !agree(t, cell->readers))
+    conflict(t, l, address, cell->readers, cell->read[b], site_of(t, cell->readers)->writes);
 }
 
 /* Whether an earlier reader of the same warp and time stands for this one, too, being as weak. */
@@ -384,16 +395,6 @@ static void add_strong_writer(struct touch *t, unsigned l, struct cell *cell, un
   cell->readers = list_of(t, record, cell->wrote[b], full ? 0 : list);
   memset(cell->read, LANE_MANY, sizeof cell->read);
 }
-static void check_strong_writers(struct touch *t, unsigned l, uint64_t address, uint32_t list) {
-  for (uint32_t r = list; r & READER_LIST;) {
-    const struct reader n = reader_of(t, r);
-    const struct site *s = &t->c->code->sites[mx__record(t->ledger, n.record).site];
-    if (s->writes && !ordered(t, n.record, n.lane, l) && !agree(t, n.record))
-      conflict(t, l, address, n.record, n.lane, true);
-    r = n.next;
-  }
-}
-
 /* Reports what is wrong with lane l's access to the bytes of a cell. Returns a byte with a strong writer that is not
  * ordered before this access, or `last`. */
 static unsigned check_bytes(struct touch *t, unsigned l, uint64_t address, const struct cell *cell, unsigned first,
@@ -412,8 +413,8 @@ static unsigned check_bytes(struct touch *t, unsigned l, uint64_t address, const
     }
   if (!t->a->write) {
     if (cell->readers & READER_LIST && cell->writer &&
-        mx__is_strong(&t->c->code->sites[mx__record(t->ledger, cell->writer).site]))
-      check_strong_writers(t, l, address, cell->readers);
+        mx__is_strong(site_of(t, cell->writer)))
+      check_list(t, l, address, cell, first, true);
   } else if (cell->readers)
     for (unsigned b = first; b < last; b++)
       if (cell->readers & READER_LIST || cell->read[b]) {
