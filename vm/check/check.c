@@ -145,6 +145,7 @@ static void barrier(struct mx_block *b, uint32_t number) {
 }
 static void meets(struct mx_exec *x, const struct mx_insn *i, uint64_t group) {
   if (mx__effect(i->op) == MX_DOES_MEET) settle(x), mx__race_meet(x, group);
+  else if (check_of(x)->in_step) mx__race_step(x);
 }
 
 /* ---- blocks -----------------------------------------------------------------------------------------------------*/

@@ -37,22 +37,27 @@ struct origin {
 struct reg {
   uint32_t slot;
   uint8_t pair, predicate, address; /* address: the operand is an address of memory */
+  uint8_t element;                  /* of a vector load or store: which element it is */
 };
 #define NO_SLOT UINT32_MAX
+enum logic { LOGIC_NONE, LOGIC_AND, LOGIC_OR };
+enum { MOST_ELEMENTS = 8 }; /* of a vector load or store */
 struct site {
   const struct mx_insn *insn;
   uint32_t func;
   uint8_t access, effect; /* enum access_kind, enum mx_effect */
   /* one operand selects between two others, so the result is defined if the selected one is */
   bool selects;
+  uint8_t logic;                        /* enum logic: how an operand may decide the result alone */
   bool writes;                          /* it is a store or an atomic */
   bool narrow;                          /* a load or store with a 32-bit address */
+  bool in_step;                         /* a volatile store, or load that may rely on lanes that keep step: polls.c */
   uint8_t space, bytes;                 /* bytes: of all elements that one lane accesses */
   bool object;                          /* it accesses an mbarrier, whose bytes are not ordinary data */
   bool waits;                           /* lanes wait there until an mbarrier lets them go on */
   bool acquires, releases, block_scope; /* of a fence, or a strong or atomic access */
   uint8_t first_value;                  /* of a store: the operand that is the first element */
-  uint8_t elements;
+  uint8_t elements;                     /* of a load or store */
   uint16_t nin, nout;
   uint32_t first_in, first_out; /* in check->regs */
   uint32_t guard;               /* the guard's slot; NO_SLOT: it is unguarded */
@@ -178,6 +183,8 @@ struct warp_state {
   uint64_t number; /* the warp's number in the grid */
   uint32_t time;
   uint32_t lane_floor; /* each lane knows the accesses of all others up to this time of the warp */
+  uint32_t
+      step_floor; /* up to this time there has been a fence, or lanes have waited for one another, if for no order */
   /* by lane and other lane: up to when it knows that one's accesses, if that is later; or NULL */
   uint32_t (*lane_time)[64];
   struct clocks *known; /* what it knows about other warps */
@@ -288,6 +295,7 @@ struct mx_check {
   uint32_t *wrote[2]; /* shadow.c: their member `wrote`, which is kept between launches */
   uint64_t wrote_bytes[2];
   bool unraced;         /* some sites are unraced */
+  bool in_step;         /* some loads may rely on lanes that keep step */
   struct ledger ledger; /* of these cells */
   struct cell *byte_cells;
   size_t nbyte_cells, byte_cells_room;
@@ -307,6 +315,7 @@ struct mx_check {
   bool light; /* the current warp is not tainted: registers that are not tracked are defined */
   /* of the current instruction: lanes whose loaded bytes are all defined; lanes whose operands all are */
   uint64_t loaded, result;
+  uint64_t element[MOST_ELEMENTS];   /* of a load or store of several: lanes in which the element is defined */
   uint32_t loaded_from, result_from; /* the notes that say where the other lanes' undefined values came from */
   /* origins of undefined values; their numbers are kept with registers and words of memory */
   struct origin_note *notes;
@@ -325,12 +334,14 @@ struct mx_check {
 
 /* Where an undefined value came from. */
 struct origin_note {
-  uint64_t address;
+  uint64_t address; /* of a mask: the lanes whose bits are undefined */
   uint32_t site;
   uint8_t what; /* enum undefined_what */
   bool known;
+  bool hole;     /* an element of a vector of which others are defined: perhaps a hole of a structure */
+  uint32_t from; /* of a mask: the note that says where the lanes' values came from */
 };
-enum undefined_what { NOTE_REGISTER, NOTE_SHARED, NOTE_LOCAL, NOTE_GLOBAL, NOTE_HEAP };
+enum undefined_what { NOTE_REGISTER, NOTE_SHARED, NOTE_LOCAL, NOTE_GLOBAL, NOTE_HEAP, NOTE_MASK, NOTE_KINDS };
 
 static inline struct mx_check *check_of(const struct mx_exec *x) { return x->launch->observed; }
 static inline uint32_t site_at(const struct mx_check *c, const struct mx_pfunc *fn, uint32_t pc) {
@@ -365,6 +376,7 @@ bool mx__tracked_find(struct mx_check *c);
 static inline bool mx__is_tracked(const struct mx_check *c, uint32_t func, uint32_t slot) {
   return c->code->tracked[func][slot / 64] >> (slot % 64) & 1;
 }
+bool mx__polls_find(struct mx_check *c); /* polls.c */
 /* origin.c: what the address of the memory instruction at a site was made of. */
 struct origin mx__origin_of_address(const struct mx_check *c, const struct mx_pfunc *fn, const struct mx_insn *i);
 struct origin mx__origin_of_operand(const struct mx_check *c, const struct mx_pfunc *fn, const struct mx_insn *i,
@@ -443,6 +455,7 @@ bool mx__race_waits(const struct mx_check *c, const struct mx_block *b, uint32_t
 void mx__race_barrier(struct mx_check *c, struct mx_block *b, uint32_t number, const uint64_t *waited, bool all);
 void mx__race_await(struct mx_exec *x); /* waits at the cluster's barrier */
 void mx__race_meet(struct mx_exec *x, uint64_t group);
+void mx__race_step(struct mx_exec *x); /* lanes wait for others at an operation that orders no memory */
 void mx__race_block(struct mx_check *c, struct block_state *s);
 void mx__race_block_end(struct block_state *s);
 

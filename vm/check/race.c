@@ -125,6 +125,7 @@ void mx__race_fence(struct mx_exec *x, const struct site *s) {
   struct warp_state *w = warp_state(x);
   learn(w, w->pending[1]);
   if (!s->block_scope) learn(w, w->pending[0]);
+  w->step_floor = w->time;
   struct clocks *now = publish(w);
   mx__clocks_drop(w->fence[1]);
   w->fence[1] = now;
@@ -133,6 +134,10 @@ void mx__race_fence(struct mx_exec *x, const struct site *s) {
   w->fence[0] = mx__clocks_keep(now);
 }
 
+void mx__race_step(struct mx_exec *x) {
+  struct warp_state *w = warp_state(x);
+  w->step_floor = w->time++;
+}
 void mx__race_meet(struct mx_exec *x, uint64_t group) { lanes_meet(check_of(x), warp_state(x), group, x->warp->live); }
 
 /* Lanes arrive at a barrier: what they know is what the others will know when it completes. */
@@ -255,11 +260,15 @@ static bool ordered(struct touch *t, uint32_t record, uint8_t lane, unsigned min
   t->memo = record;
   return true;
 }
-/* Whether both accesses are strong, and each is within the other's scope. */
+/* Whether both accesses are strong, and each is within the other's scope. Volatile ones of lanes that are taken to keep
+ * step do not agree, though PTX's memory model has no race there: what is read is not determined. */
 static bool agree(const struct touch *t, uint32_t record) {
   const struct record r = mx__record(t->ledger, record);
   const struct site *s = &t->c->code->sites[r.site];
   if (!t->strong || !mx__is_strong(s)) return false;
+  if (!t->a->write && t->site->in_step && s->in_step && s->writes && r.warp == t->w->number &&
+      r.time > t->w->step_floor)
+    return false;
   return (!t->site->block_scope && !s->block_scope) || block_of(t->c, r.warp) == t->block;
 }
 
@@ -330,15 +339,16 @@ static const struct site *site_of(const struct touch *t, uint32_t record) {
  * is a part of causality order, and it goes on through atomic accesses. */
 static void check_list(struct touch *t, unsigned l, uint64_t address, const struct cell *cell, unsigned b,
                        bool writers_only) {
-  bool observed = cell->writer && site_of(t, cell->writer)->access == ACCESS_ATOMIC &&
-                  ordered(t, cell->writer, cell->wrote[b], l);
+  bool observed =
+      cell->writer && site_of(t, cell->writer)->access == ACCESS_ATOMIC && ordered(t, cell->writer, cell->wrote[b], l);
   for (uint32_t r = cell->readers; r & READER_LIST;) {
     const struct reader n = reader_of(t, r);
     const struct site *s = site_of(t, n.record);
     r = n.next;
     if (writers_only && !s->writes) continue;
     const bool before = ordered(t, n.record, n.lane, l);
-    if (!before && !(s->writes && observed) && !agree(t, n.record)) conflict(t, l, address, n.record, n.lane, s->writes);
+    if (!before && !(s->writes && observed) && !agree(t, n.record))
+      conflict(t, l, address, n.record, n.lane, s->writes);
     if (s->writes) observed = (before || observed) && s->access == ACCESS_ATOMIC;
   }
 }
@@ -412,8 +422,7 @@ static unsigned check_bytes(struct touch *t, unsigned l, uint64_t address, const
       break;
     }
   if (!t->a->write) {
-    if (cell->readers & READER_LIST && cell->writer &&
-        mx__is_strong(site_of(t, cell->writer)))
+    if (cell->readers & READER_LIST && cell->writer && mx__is_strong(site_of(t, cell->writer)))
       check_list(t, l, address, cell, first, true);
   } else if (cell->readers)
     for (unsigned b = first; b < last; b++)
@@ -665,6 +674,8 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
 void mx__race_begin(struct mx_check *c) {
   mx__ledger_begin(&c->ledger);
   find_unraced(c);
+  c->in_step = false;
+  for (uint32_t n = 0; n < c->code->nsites; n++) c->in_step |= c->code->sites[n].in_step && !c->code->sites[n].writes;
 }
 void mx__race_end(struct mx_check *c) {
   for (size_t k = 0; k < c->syncs_size; k++) mx__clocks_drop(c->syncs[k].all), mx__clocks_drop(c->syncs[k].own);
@@ -693,7 +704,7 @@ void mx__race_block(struct mx_check *c, struct block_state *s) {
     warp_end(&s->warps[w]);
     s->warps[w].time = 1;
     s->warps[w].waits = 0;
-    s->warps[w].lane_floor = 0;
+    s->warps[w].lane_floor = s->warps[w].step_floor = 0;
   }
   for (unsigned n = 0; n <= MX_BARRIERS; n++) mx__clocks_drop(s->arrived[n]), s->arrived[n] = NULL;
   mx__clocks_drop(s->passed);

@@ -19,8 +19,10 @@ static void describe_access(struct site *s, const struct mx_op_info *o, const st
   s->space = (uint8_t)(kind == MX_ACCESS_ATOMIC ? i->mod : i->mod >> 2);
   if (load || store) {
     s->bytes = (uint8_t)(mx__types[mx__row_access[i->op].type].bits / 8 * mx__row_access[i->op].elements);
+    s->elements = mx__row_access[i->op].elements;
     const unsigned order = i->mod & 3;
     if (order != ORDER_WEAK) s->access = ACCESS_STRONG;
+    s->in_step = order == ORDER_VOLATILE;
     s->acquires = load && order == ORDER_STRONG;
     s->releases = store && order == ORDER_STRONG;
   } else if (kind == MX_ACCESS_ATOMIC) {
@@ -35,8 +37,17 @@ static void describe_access(struct site *s, const struct mx_op_info *o, const st
     if (o->opnd[k].type == MX_T_off && !s->first_value) {
       s->narrow = k && mx__types[o->opnd[k - 1].type].slot_class == MX_R32;
       s->first_value = (uint8_t)(k + 1);
-      for (unsigned v = k + 1; store && v < o->nopnds; v++) s->elements++;
     }
+}
+
+/* Operands in the order of the row: A and B, or the predicate that a comparison is combined with. */
+static enum logic logic_of(const struct mx_insn *i) {
+  char spelling[64];
+  if (mx__means(i->op, "AND")) return LOGIC_AND;
+  if (mx__means(i->op, "OR")) return LOGIC_OR;
+  if (!mx__is_spelled(i->op, "setp")) return LOGIC_NONE;
+  mx__spell(&mx__ops[i->op], i->mod, spelling, sizeof spelling);
+  return strstr(spelling, ".and.") ? LOGIC_AND : strstr(spelling, ".or.") ? LOGIC_OR : LOGIC_NONE;
 }
 
 /* A register's slot in its frame's shadow: predicates first, then 32-bit slots, 64-bit slots and spill cells. */
@@ -80,7 +91,7 @@ static bool describe_registers(struct mx_check *c, struct site *s, const struct 
       for (unsigned k = out ? 0 : results; k < (out ? results : all); k++) {
         const unsigned cls = out ? (callee ? callee->results[k].cls : proto->res[k])
                                  : (callee ? callee->args[k - results].cls : proto->arg[k - results]);
-        const struct reg r = {slot_of(fn, c->code->prep->lanes, i->more[k], cls), cls == MX_R128, cls == MX_PRED, 0};
+        const struct reg r = {slot_of(fn, c->code->prep->lanes, i->more[k], cls), cls == MX_R128, cls == MX_PRED, 0, 0};
         if (!mx__check_grow(c, (void **)&c->code->regs, c->code->nregs, room, sizeof r)) return false;
         c->code->regs[c->code->nregs++] = r; /* literals too, since operands are found by number */
         ++*n;
@@ -93,7 +104,7 @@ static bool describe_registers(struct mx_check *c, struct site *s, const struct 
       const unsigned k = spill ? 2 : 0, at = spill ? 0 : 1, cls = mx__types[o->opnd[k].type].slot_class;
       const uint32_t cell = cell_slot(f, cls, (uint32_t)i->o[at] | (uint32_t)i->o[at + 1] << 10);
       const uint32_t slot = slot_of(fn, c->code->prep->lanes, i->o[k], cls);
-      if (!add(c, room, (struct reg){out == spill ? cell : slot, 0, cls == MX_PRED, 0}, n)) return false;
+      if (!add(c, room, (struct reg){out == spill ? cell : slot, 0, cls == MX_PRED, 0, 0}, n)) return false;
       continue;
     }
     for (unsigned k = 0; k < o->nopnds; k++) {
@@ -101,9 +112,9 @@ static bool describe_registers(struct mx_check *c, struct site *s, const struct 
       if (type >= MX_T_raw || (o->opnd[k].role == MX_OUT) != out) continue;
       const bool address = k + 1 < o->nopnds && o->opnd[k + 1].type == MX_T_off;
       struct reg r = {slot_of(fn, c->code->prep->lanes, mx__operand_ref(i, k), cls), cls == MX_R128, cls == MX_PRED,
-                      address};
-      /* a selection needs its operands by their numbers */
-      if (s->selects && !out) {
+                      address, (uint8_t)(out || k < s->first_value ? k : k - s->first_value)};
+      /* selections and logic need their operands by their numbers */
+      if ((s->selects || s->logic) && !out) {
         if (!mx__check_grow(c, (void **)&c->code->regs, c->code->nregs, room, sizeof r)) return false;
         c->code->regs[c->code->nregs++] = r;
         ++*n;
@@ -156,6 +167,7 @@ bool mx__sites_make(struct mx_check *c) {
       const struct mx_op_info *o = &mx__ops[s->insn->op];
       s->effect = mx__effect(s->insn->op);
       s->selects = mx__means(s->insn->op, "SEL");
+      s->logic = logic_of(s->insn);
       if (mx__bounds_of(o) || o->cls == MX_MEM) {
         describe_access(s, o, s->insn);
         if (mx__bounds_of(o) == 1) s->origin = mx__origin_of_address(c, fn, s->insn);
@@ -170,7 +182,7 @@ bool mx__sites_make(struct mx_check *c) {
     c->code->nslots[f] = all_slots(fn->func);
     fn->frame_bytes = (c->code->shadow_at[f] + c->code->nslots[f] * 12u + 63u) & ~63u;
   }
-  return mx__tracked_find(c) && name_watched(c);
+  return mx__polls_find(c) && mx__tracked_find(c) && name_watched(c);
 }
 
 void mx__code_drop(struct mx_check_code *code) {

@@ -16,14 +16,25 @@
 #include <sys/mman.h>
 
 /* ---- notes ------------------------------------------------------------------------------------------------------*/
-static uint32_t note(struct mx_check *c, uint32_t site, enum undefined_what what, uint64_t address) {
-  const uint32_t key = site * 5u + (uint32_t)what;
+static uint32_t note(struct mx_check *c, uint32_t site, enum undefined_what what, bool hole, uint64_t address) {
+  const uint32_t key = (site * 2u + hole) * NOTE_KINDS + (uint32_t)what;
   if (!c->notes) {
-    c->notes = calloc((size_t)c->code->nsites * 5 + 5, sizeof *c->notes);
+    c->notes = calloc((c->code->nsites + (size_t)1) * 2 * NOTE_KINDS, sizeof *c->notes);
     if (!c->notes) return 0;
   }
-  if (!c->notes[key].known) c->notes[key] = (struct origin_note){address, site, (uint8_t)what, true};
+  if (!c->notes[key].known)
+    c->notes[key] =
+        (struct origin_note){.address = address, .site = site, .what = (uint8_t)what, .hole = hole, .known = true};
   return key + 1;
+}
+static const struct origin_note *note_at(const struct mx_check *c, uint32_t from) {
+  return from && c->notes ? &c->notes[from - 1] : NULL;
+}
+/* A mask of lanes is the result, and the bits of these lanes are undefined. */
+static uint32_t note_mask(struct mx_check *c, uint32_t site, uint64_t lanes, uint32_t from) {
+  const uint32_t to = note(c, site, NOTE_MASK, false, lanes);
+  if (to) c->notes[to - 1].address = lanes, c->notes[to - 1].from = from;
+  return to;
 }
 
 /* ---- the shadow of a frame's registers
@@ -38,7 +49,8 @@ static uint32_t *notes_of(const struct mx_check *c, struct mx_frame *f) {
 
 /* The second half of the text: where the undefined value came from. */
 static void tell_origin(const struct mx_check *c, struct finding *f, uint32_t from, uint64_t warp) {
-  const struct origin_note *n = from && c->notes ? &c->notes[from - 1] : NULL;
+  const struct origin_note *n = note_at(c, from);
+  if (n && n->what == NOTE_MASK) n = note_at(c, n->from);
   static const char *const texts[] = {[NOTE_REGISTER] = "a register that was not written before, read",
                                       [NOTE_SHARED] = "shared memory that nobody wrote, read",
                                       [NOTE_LOCAL] = "local memory that nobody wrote, read",
@@ -112,9 +124,42 @@ static uint64_t chosen(struct mx_exec *x, uint64_t m, const uint64_t *bad) {
   return (bad[2] | (bad[0] & a) | (bad[1] & ~a)) & m;
 }
 
-/* The lanes of m whose result of a warp operation is undefined; bad: those that have an undefined operand. The results
- * of ballots and matches count as defined if some lane's operand is, since the bits of the others may be masked off. */
-static uint64_t from_others(struct mx_exec *x, const struct site *s, uint64_t m, const uint64_t *bad_of, uint64_t bad) {
+/* The lanes of m in which operand k has no bit of `bits` that is `one`. */
+static uint64_t without(const struct mx_exec *x, unsigned k, uint64_t m, bool one, uint64_t bits) {
+  const struct mx_insn *i = check_of(x)->insn;
+  const struct mx_op_info *o = &mx__ops[i->op];
+  const struct mx_type_info *t = &mx__types[o->opnd[k].type];
+  const void *p = mx__operand(x, mx__operand_ref(i, k));
+  uint64_t lanes = 0;
+  if (t->slot_class == MX_PRED) return m & (one ? ~*(const uint64_t *)p : *(const uint64_t *)p);
+  if (t->slot_class != MX_R32 && t->slot_class != MX_R64) return 0;
+  if (t->bits < 64) bits &= (UINT64_C(1) << t->bits) - 1;
+  MX_FOR_LANES (l, m) {
+    const uint64_t at = x->uniform_operands >> k & 1 ? 0 : (uint64_t)l,
+                   v = t->slot_class == MX_R32 ? ((const uint32_t *)p)[at] : ((const uint64_t *)p)[at];
+    lanes |= (uint64_t)(!((one ? v : ~v) & bits)) << l;
+  }
+  return lanes;
+}
+/* The lanes of m in which another operand decides the result of `and` or `or`: it is 0, or all ones; or at least where
+ * a mask of lanes has undefined bits. */
+static uint64_t decided(const struct mx_exec *x, const struct site *s, uint64_t m, const uint64_t *bad, uint32_t from) {
+  const struct mx_check *c = check_of(x);
+  const struct mx_op_info *o = &mx__ops[s->insn->op];
+  const bool and = s->logic == LOGIC_AND;
+  const struct origin_note *n = note_at(c, from);
+  unsigned first = 0;
+  while (o->opnd[first].role == MX_OUT) first++;
+  if (s->nin == 3) return without(x, first + 2, bad[0] | bad[1], and, 1) & ~bad[2];
+  if (s->nin != 2) return 0;
+  const uint64_t bits = n && n->what == NOTE_MASK ? n->address : UINT64_MAX;
+  return without(x, first + 1, m & bad[0] & ~bad[1], and, bits) | without(x, first, m & bad[1] & ~bad[0], and, bits);
+}
+
+/* The lanes of m whose result of a warp operation is undefined; bad: those that have an undefined operand. */
+static uint64_t from_others(struct mx_exec *x, uint32_t site, uint64_t m, const uint64_t *bad_of, uint64_t bad,
+                            uint32_t *from) {
+  const struct site *s = &check_of(x)->code->sites[site];
   const struct mx_insn *i = check_of(x)->insn;
   const struct mx_op_info *o = &mx__ops[i->op];
   const unsigned first = o->opnd[1].role == MX_OUT ? 2 : 1;
@@ -133,7 +178,9 @@ static uint64_t from_others(struct mx_exec *x, const struct site *s, uint64_t m,
     const uint64_t p = *(const uint64_t *)mx__operand(x, i->o[first]), yes = p & m & ~bad, no = ~p & m & ~bad;
     return (i->mod == 0 ? no : i->mod == 1 ? yes : yes && no) ? 0 : m;
   }
-  return bad == m ? m : 0;
+  /* ballots and matches: the bits of some lanes are undefined, and may be masked off */
+  if (bad != m) *from = note_mask(check_of(x), site, bad, *from);
+  return m;
 }
 
 void mx__uninit_before(struct mx_exec *x, uint32_t site, uint64_t m) {
@@ -144,13 +191,14 @@ void mx__uninit_before(struct mx_exec *x, uint32_t site, uint64_t m) {
   const struct reg *in = &c->code->regs[s->first_in];
   c->result = m, c->result_from = 0;
   c->loaded = m, c->loaded_from = 0;
+  for (unsigned k = 0; k < s->elements; k++) c->element[k] = m;
   if (c->light && !s->tracked) return;
   if (s->guard != NO_SLOT) {
-    const struct reg guard = {s->guard, 0, 1, 0};
+    const struct reg guard = {s->guard, 0, 1, 0, 0};
     uint32_t from = 0;
     const uint64_t bad = missing(c, f, &guard, x->mask, &from);
     if (bad && o->cls != MX_LANE) {
-      if (!from) from = note(c, site, NOTE_REGISTER, 0);
+      if (!from) from = note(c, site, NOTE_REGISTER, false, 0);
       decides(x, site, bad, from, o->flags & MX_F_BRANCH ? "branch" : "guard",
               o->flags & MX_F_BRANCH ? "a branch" : "whether the instruction is executed");
       put(x, f, &guard, bad, bad, 0);
@@ -158,11 +206,11 @@ void mx__uninit_before(struct mx_exec *x, uint32_t site, uint64_t m) {
   }
   if (!m || o->flags & (MX_F_CALL | MX_F_MOVI)) return;
   uint64_t bad_of[4] = {0}, bad = 0;
-  uint32_t from = 0, first = 0;
+  uint32_t from = 0, first = 0, holes = 0;
   for (unsigned k = 0; k < s->nin; k++) {
     uint64_t b = missing(c, f, &in[k], m, &from);
     if (!b) continue;
-    if (!from) from = note(c, site, NOTE_REGISTER, 0);
+    if (!from) from = note(c, site, NOTE_REGISTER, false, 0);
     if (in[k].address || (o->cls == MX_CTRL && s->effect != MX_DOES_RETURN) || s->effect == MX_DOES_FREE ||
         s->effect == MX_DOES_MALLOC) {
       decides(x, site, b, from, in[k].address ? "address" : "control",
@@ -171,11 +219,26 @@ void mx__uninit_before(struct mx_exec *x, uint32_t site, uint64_t m) {
       b = 0;
     }
     if (k < 4) bad_of[k] = b;
+    if (s->writes && s->elements > 1 && !in[k].address) {
+      const struct origin_note *n = note_at(c, from);
+      c->element[in[k].element] &= ~b;
+      if (n && n->hole) holes |= UINT32_C(1) << in[k].element;
+    }
     bad |= b;
     if (b && !first) first = from;
   }
   if (s->selects && s->nin == 3) bad = chosen(x, m, bad_of);
-  if (o->cls == MX_CROSS && bad) bad = from_others(x, s, m, bad_of, bad);
+  if (s->logic && bad) bad &= ~decided(x, s, m, bad_of, first);
+  if (o->cls == MX_CROSS && bad) bad = from_others(x, site, m, bad_of, bad, &first);
+  if (holes) { /* a structure is copied, and takes its holes along */
+    uint64_t some = 0;
+    for (unsigned k = 0; k < s->elements; k++) some |= c->element[k];
+    bad = 0;
+    for (unsigned k = 0; k < s->elements; k++) {
+      if (holes >> k & 1) c->element[k] |= some;
+      bad |= m & ~c->element[k];
+    }
+  }
   c->result = m & ~bad;
   c->result_from = first;
 }
@@ -192,7 +255,11 @@ void mx__uninit_after(struct mx_exec *x, uint32_t site, uint64_t m, struct mx_fr
     if (m & ~c->loaded) from = c->loaded_from;
   }
   for (unsigned k = 0; k < s->nout; k++) /* the predicate of a shuffle depends on lanes only */
-    put(x, f, &out[k], m, s->effect == MX_DOES_SHUFFLE && out[k].predicate ? m : defined, from);
+    put(x, f, &out[k], m,
+        s->effect == MX_DOES_SHUFFLE && out[k].predicate ? m
+        : s->elements > 1                                ? c->result & c->element[out[k].element]
+                                                         : defined,
+        from);
 }
 
 void mx__uninit_call(struct mx_exec *x, uint32_t site, struct mx_frame *caller, struct mx_frame *callee) {
@@ -205,7 +272,7 @@ void mx__uninit_call(struct mx_exec *x, uint32_t site, struct mx_frame *caller, 
     const uint32_t base = f->args[k].cls == MX_PRED  ? 0u
                           : f->args[k].cls == MX_R32 ? f->npred
                                                      : (uint32_t)f->npred + f->n32;
-    struct reg to = {base + f->args[k].slot, arg->pair, arg->predicate, 0};
+    struct reg to = {base + f->args[k].slot, arg->pair, arg->predicate, 0, 0};
     uint32_t from = 0;
     const uint64_t bad = missing(c, caller, arg, x->mask, &from);
     put(x, callee, &to, x->mask, ~bad, from);
@@ -231,7 +298,8 @@ void mx__uninit_return(struct mx_exec *x) {
     const uint32_t slot = cls == MX_PRED  ? at / 8
                           : cls == MX_R32 ? g->npred + (at - caller->fn->off_r32) / (lanes * 4)
                                           : g->npred + g->n32 + (at - caller->fn->off_r64) / (lanes * 8);
-    const struct reg r = {from_base + f->results[k].slot, pair, cls == MX_PRED, 0}, to = {slot, pair, r.predicate, 0};
+    const struct reg r = {from_base + f->results[k].slot, pair, cls == MX_PRED, 0, 0},
+                     to = {slot, pair, r.predicate, 0, 0};
     uint32_t from = 0;
     const uint64_t bad = missing(c, callee, &r, x->mask, &from);
     put(x, caller, &to, x->mask, ~bad, from);
@@ -307,12 +375,21 @@ static void look_after(struct mx_check *c, uint64_t address) {
   if (a) mx__undefined_add(c, a->lo, a->size, true);
 }
 
+/* The elements of a vector, or the one value, that were never written, as bits. Copies of structures include their
+ * padding, so an element with any defined byte counts as defined. */
+static uint32_t undefined_in(const struct site *s, const unsigned char *wrote, uint64_t bytes) {
+  const unsigned n = s->elements > 1 ? s->elements : 1;
+  uint32_t bits = 0;
+  for (unsigned k = 0; wrote && k < n; k++) bits |= (uint32_t)mx__defined_none(wrote + bytes / n * k, bytes / n) << k;
+  return bits;
+}
 /* Whether some lane reads memory that was never written. */
-static bool reads_undefined(struct mx_check *c, const struct mx_exec *x, const struct mx_access *a) {
+static bool reads_undefined(struct mx_check *c, const struct mx_exec *x, const struct site *s,
+                            const struct mx_access *a) {
   MX_FOR_LANES (l, a->lanes) {
     enum undefined_what what;
     const unsigned char *wrote = mx__uninit_bytes(c, x, l, a->address[l] + a->base, a->bytes, &what);
-    if (wrote && mx__defined_none(wrote, a->bytes)) return true;
+    if (undefined_in(s, wrote, a->bytes)) return true;
   }
   return false;
 }
@@ -320,7 +397,8 @@ bool mx__uninit_touch(struct mx_exec *x, uint32_t site, const struct mx_access *
   struct mx_check *c = check_of(x);
   const struct site *s = &c->code->sites[site];
   if (s->effect == MX_DOES_COPY) return false; /* see mx__uninit_copy */
-  if (x->in_compiled && s->nout && !s->object && (!a->write || s->access == ACCESS_ATOMIC) && reads_undefined(c, x, a))
+  if (x->in_compiled && s->nout && !s->object && (!a->write || s->access == ACCESS_ATOMIC) &&
+      reads_undefined(c, x, s, a))
     return true;
   const bool object = s->object, atomic = s->access == ACCESS_ATOMIC && !object;
   MX_FOR_LANES (l, a->lanes) {
@@ -329,11 +407,14 @@ bool mx__uninit_touch(struct mx_exec *x, uint32_t site, const struct mx_access *
     bool defined = c->result >> l & 1;
     unsigned char *wrote = mx__uninit_bytes(c, x, l, address, a->bytes, &what);
     if ((!a->write || atomic) && !object) {
-      /* Copies of structures include their padding, so an element with any defined byte counts as defined. */
-      if (wrote && mx__defined_none(wrote, a->bytes)) {
-        const struct stored *kept = c->nstored && what == NOTE_GLOBAL ? stored_at(c, address & ~3ull, false) : NULL;
+      const uint32_t none = undefined_in(s, wrote, a->bytes);
+      if (none) {
+        const bool hole = s->elements > 1 && none + 1 != 1u << s->elements;
+        const uint64_t first = address + a->bytes / (s->elements ? s->elements : 1) * (unsigned)__builtin_ctz(none);
+        const struct stored *kept = c->nstored && what == NOTE_GLOBAL ? stored_at(c, first & ~3ull, false) : NULL;
         c->loaded &= ~(1ull << l);
-        c->loaded_from = kept ? kept->origin : note(c, site, what, address);
+        for (uint32_t k = none; k; k &= k - 1) c->element[__builtin_ctz(k)] &= ~(1ull << l);
+        c->loaded_from = kept ? kept->origin : note(c, site, what, hole, first);
         defined &= !a->write;
       }
       if (!a->write) continue;
@@ -344,8 +425,13 @@ bool mx__uninit_touch(struct mx_exec *x, uint32_t site, const struct mx_access *
     }
     if (!wrote) continue;
     mx__defined_set(wrote, a->bytes, defined);
-    if (defined || what != NOTE_GLOBAL) continue;
-    for (uint64_t k = address & ~3ull; k < address + a->bytes; k += 4) {
+    if (defined) continue;
+    const unsigned elements = s->elements > 1 ? s->elements : 1;
+    const uint64_t each = a->bytes / elements;
+    for (unsigned k = 0; elements > 1 && k < elements; k++)
+      mx__defined_set(wrote + k * each, each, c->element[k] >> l & 1);
+    for (uint64_t k = address & ~3ull; k < address + a->bytes && what == NOTE_GLOBAL; k += 4) {
+      if (elements > 1 && each >= 4 && c->element[(k - address) / each] >> l & 1) continue;
       struct stored *kept = stored_at(c, k, true);
       if (!kept) continue;
       kept->origin = c->result_from ? c->result_from : c->loaded_from;
