@@ -1,6 +1,7 @@
 /* Checkers of kernels: what is wrong in a launch though nothing traps. Part of libmx; docs/check.md says what each tool
- * finds. While tools are on, launches of the device run in one thread, checked; what they find is kept with the device
- * until somebody asks. A launch that finds something ends as it would have without tools. */
+ * finds. While tools are on, launches of the device run in one thread, checked; so does a launch whose configuration
+ * names tools. What they find is kept with the device until somebody asks. A launch that finds something ends as it
+ * would have without tools. */
 #ifndef MX_CHECK_H
 #define MX_CHECK_H
 

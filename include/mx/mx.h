@@ -255,11 +255,14 @@ typedef struct mx_launch_config {
   uint32_t cluster[3];  /* blocks of a cluster, which run at once and reach each other's shared memory; the grid is a
                          * multiple of it. 0: as the kernel says, or one block */
   mx_profile *profile;  /* NULL, or where the launch is to count what it does */
+  uint32_t check; /* tools that watch this launch, bits of mx_check_tool (mx/check.h), and not together with a profile;
+                   * 0: the device's. Memory allocated without the device's tools counts as written. Debugging sessions
+                   * have the device's */
 } mx_launch_config;
 #define MX_LAUNCH_CONFIG_INIT \
   { \
     sizeof(mx_launch_config), {1, 1, 1}, {1, 1, 1}, 0, false, MX_JIT_AUTO, 0, 0, 0, 0, 0, false, MX_ASYNC_LATE, 0, \
-        {0, 0, 0}, NULL \
+        {0, 0, 0}, NULL, 0 \
   }
 
 /* Parameters travel as one buffer, laid out as mx_kernel_get_param says; bytes must be the kernel's param_bytes (0 and

@@ -231,6 +231,7 @@ static void drop_launch(struct mx_check *c) {
   c->bounds = NULL;
   c->code = NULL;
   c->launch = NULL;
+  c->tools = c->device_tools;
 }
 
 /* While the memory tool is on, shared variables are laid out with gaps, as wide as there is memory for. The code is
@@ -282,7 +283,8 @@ static void forget(struct mx_check_code *code) {
   free(code);
 }
 
-static void begin(struct mx_check *c, mx_kernel *k, struct mx_launch *l) {
+static void begin(struct mx_check *c, mx_kernel *k, struct mx_launch *l, uint32_t tools) {
+  if (tools) c->tools = tools;
   if (!c->tools) return;
   c->failed = false;
   c->launch = l;
@@ -330,10 +332,10 @@ static void end(struct mx_check *c, struct mx_launch *l) {
 /* ---- the device
  * -----------------------------------------------------------------------------------------------------*/
 static void allocated(struct mx_check *c, uint64_t address, uint64_t bytes) {
-  if (c->tools & MX_CHECK_UNINIT) mx__undefined_add(c, address, bytes, false);
+  if (c->device_tools & MX_CHECK_UNINIT) mx__undefined_add(c, address, bytes, false);
 }
 static void written(struct mx_check *c, uint64_t address, uint64_t bytes) {
-  if (c->tools & MX_CHECK_UNINIT) mx__undefined_written(c, address, bytes);
+  if (c->device_tools & MX_CHECK_UNINIT) mx__undefined_written(c, address, bytes);
 }
 static void reset(struct mx_check *c) {
   mx__findings_free(c);
@@ -346,9 +348,15 @@ static void done(struct mx_check *c) {
   reset(c);
   free(c);
 }
-static bool is_on(const struct mx_check *c) { return c->tools != 0; }
+static bool is_on(const struct mx_check *c) { return c->device_tools != 0; }
 static size_t found(const struct mx_check *c) { return c->nfindings; }
-static const struct mx_checker checker = {
+static struct mx_check *make(struct mx_device *d) {
+  struct mx_check *c = calloc(1, sizeof *c);
+  if (c) c->device = d, c->last = &c->first;
+  return c;
+}
+const struct mx_checker mx__checker = {
+    .make = make,
     .is_on = is_on,
     .begin = begin,
     .end = end,
@@ -374,20 +382,15 @@ mx_status mx_device_check(mx_device *d, uint32_t tools) {
   if (s == MX_OK) s = mx__device_take(d, "mx_device_check");
   if (s != MX_OK) return s;
   if (!d->check && tools) {
-    struct mx_check *c = calloc(1, sizeof *c);
-    if (c) {
-      c->device = d;
-      c->last = &c->first;
-      d->checker = &checker;
-      d->check = c;
-    } else s = mx__fail_plain(d, MX_OUT_OF_MEMORY);
+    d->checker = &mx__checker;
+    if (!(d->check = make(d))) s = mx__fail_plain(d, MX_OUT_OF_MEMORY);
   }
-  if (d->check) d->check->tools = tools;
+  if (d->check) d->check->tools = d->check->device_tools = tools;
   mx__unlock(&d->run);
   return s;
 }
 
-uint32_t mx_device_checks(mx_device *d) { return d && d->check ? d->check->tools : 0; }
+uint32_t mx_device_checks(mx_device *d) { return d && d->check ? d->check->device_tools : 0; }
 
 size_t mx_device_findings(mx_device *d) { return d && d->check ? d->check->nfindings : 0; }
 

@@ -271,7 +271,8 @@ struct mx_check_code {
 
 struct mx_check {
   struct mx_device *device;
-  uint32_t tools;
+  uint32_t tools;        /* of the current launch, or the device's */
+  uint32_t device_tools; /* of launches that name none */
   struct finding *first, **last;
   size_t nfindings;
 

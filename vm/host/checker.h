@@ -1,5 +1,6 @@
 /* What the host's side asks of a device's checker (vm/check/), which lies above it and gives it this table when tools
- * are turned on (mx_device_check). Called where the device has one only. */
+ * are turned on (mx_device_check), or with the device (jit/runtime/device.c), for launches that name tools themselves.
+ * But for `make`, called where the device has one only. */
 #ifndef MX_VM_CHECKER_H
 #define MX_VM_CHECKER_H
 
@@ -15,9 +16,11 @@ struct mx_prepared;
 struct mx_checker {
   /* Whether tools are on. */
   bool (*is_on)(const struct mx_check *c);
-  /* A launch begins: it gets code of its own, one worker and an observer. Out of memory: it runs unchecked. d->run is
-   * held, here and at the end. */
-  void (*begin)(struct mx_check *c, mx_kernel *k, struct mx_launch *l);
+  /* For a device that has none. NULL: out of memory. */
+  struct mx_check *(*make)(struct mx_device *d);
+  /* A launch begins, with tools of its own or, if there are none, with the device's: it gets code of its own, one
+   * worker and an observer. Out of memory: it runs unchecked. d->run is held, here and at the end. */
+  void (*begin)(struct mx_check *c, mx_kernel *k, struct mx_launch *l, uint32_t tools);
   void (*end)(struct mx_check *c, struct mx_launch *l);
   /* For a session: the kernel's code in the level's bodies, with room for what the tools keep. NULL: out of memory. Its
    * launch begins and ends as above, and its instructions are executed by `step`, while launch->observed is set. */
@@ -42,5 +45,6 @@ struct mx_checker {
   void (*reset)(struct mx_check *c);
   void (*done)(struct mx_check *c);
 };
+extern const struct mx_checker mx__checker;
 
 #endif

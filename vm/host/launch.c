@@ -9,6 +9,7 @@
 #include "vm/load/module.h"
 #include "vm/load/prepare.h"
 #include "vm/memory/heap.h"
+#include "mx/check.h"
 #include "vm/profile/profile.h"
 #include "checker.h"
 #include "device.h"
@@ -113,6 +114,11 @@ static mx_status check(mx_kernel *k, const mx_launch_config *c, size_t bytes) {
   if (bytes != f->param_bytes)
     return mx__fail(d, MX_INVALID_LAUNCH, "kernel '%s': %zu bytes of parameters, expected %u", f->name, bytes,
                     f->param_bytes);
+  if (c->check & ~(uint32_t)MX_CHECK_ALL || (c->check && (c->profile || !d->checker)))
+    return mx__fail(d, MX_INVALID_VALUE, "kernel '%s': the launch configuration's tools %s", f->name,
+                    c->check & ~(uint32_t)MX_CHECK_ALL ? "do not exist"
+                    : c->profile                       ? "cannot watch a launch that is profiled"
+                                                       : "are not there");
   if ((unsigned)c->jit > MX_JIT_OFF || (unsigned)c->async > MX_ASYNC_RANDOM || !(c->timeout >= 0) ||
       c->threads > 4096 || c->resident_blocks > 65536)
     return mx__fail(
@@ -306,6 +312,8 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   mx_status s = make_services(d);
   if (s == MX_OK && c->cooperative) s = make_workspace(d, multi);
   if (s != MX_OK) return s;
+  if (c->check && !session && !d->check && !(d->check = d->checker->make(d)))
+    return mx__fail_plain(d, MX_OUT_OF_MEMORY);
   struct mx_launch l = {0};
   uint8_t *copy = aligned_alloc(64, (bytes + PARAM_PADDING + 63) & ~(size_t)63);
   if (!copy) return mx__fail_plain(d, MX_OUT_OF_MEMORY);
@@ -337,7 +345,7 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   deadline = after(begin, c->timeout);
   if (c->timeout > 0) l.deadline = &deadline;
   const bool checked = d->check && !l.probed;
-  if (checked) d->checker->begin(d->check, k, &l);
+  if (checked) d->checker->begin(d->check, k, &l, session ? 0 : c->check);
   s = d->engine->begin(k, &l);
   if (s != MX_OK) {
     if (checked) d->checker->end(d->check, &l);
