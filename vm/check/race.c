@@ -252,18 +252,19 @@ bool mx__race_knows(struct ledger *l, const struct warp_state *w, uint32_t recor
   const struct record r = mx__record(l, record);
   return r.time <= (r.warp == w->number ? w->lane_floor : mx__clocks_time(w->known, r.warp));
 }
-static bool ordered(struct touch *t, uint32_t record, uint8_t lane, unsigned mine) {
-  if (record == t->memo) return true;
-  const struct record r = mx__record(t->ledger, record);
+/* r: what the record says, which takes time to look up. */
+static bool is_ordered(struct touch *t, uint32_t record, struct record r, uint8_t lane, unsigned mine) {
   if (r.warp == t->w->number) return lane_knows(t->w, mine, lane == LANE_MANY ? 64 : (unsigned)lane - 1, r.time);
   if (mx__clocks_time(t->w->known, r.warp) < r.time) return false;
   t->memo = record;
   return true;
 }
+static bool ordered(struct touch *t, uint32_t record, uint8_t lane, unsigned mine) {
+  return record == t->memo || is_ordered(t, record, mx__record(t->ledger, record), lane, mine);
+}
 /* Whether both accesses are strong, and each is within the other's scope. Volatile ones of lanes that are taken to keep
  * step do not agree, though PTX's memory model has no race there: what is read is not determined. */
-static bool agree(const struct touch *t, uint32_t record) {
-  const struct record r = mx__record(t->ledger, record);
+static bool agrees(const struct touch *t, struct record r) {
   const struct site *s = &t->c->code->sites[r.site];
   if (!t->strong || !mx__is_strong(s)) return false;
   if (!t->a->write && t->site->in_step && s->in_step && s->writes && r.warp == t->w->number &&
@@ -271,6 +272,7 @@ static bool agree(const struct touch *t, uint32_t record) {
     return false;
   return (!t->site->block_scope && !s->block_scope) || block_of(t->c, r.warp) == t->block;
 }
+static bool agree(const struct touch *t, uint32_t record) { return agrees(t, mx__record(t->ledger, record)); }
 
 /* Whether lane l stores the value that is there already, or that `other`, a lane of the same instruction, stores
  * there. */
@@ -343,12 +345,12 @@ static void check_list(struct touch *t, unsigned l, uint64_t address, const stru
       cell->writer && site_of(t, cell->writer)->access == ACCESS_ATOMIC && ordered(t, cell->writer, cell->wrote[b], l);
   for (uint32_t r = cell->readers; r & READER_LIST;) {
     const struct reader n = reader_of(t, r);
-    const struct site *s = site_of(t, n.record);
+    const struct record by = mx__record(t->ledger, n.record);
+    const struct site *s = &t->c->code->sites[by.site];
     r = n.next;
     if (writers_only && !s->writes) continue;
-    const bool before = ordered(t, n.record, n.lane, l);
-    if (!before && !(s->writes && observed) && !agree(t, n.record))
-      conflict(t, l, address, n.record, n.lane, s->writes);
+    const bool before = n.record == t->memo || is_ordered(t, n.record, by, n.lane, l);
+    if (!before && !(s->writes && observed) && !agrees(t, by)) conflict(t, l, address, n.record, n.lane, s->writes);
     if (s->writes) observed = (before || observed) && s->access == ACCESS_ATOMIC;
   }
 }
