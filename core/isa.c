@@ -78,13 +78,13 @@
 #define ISA_MBARRIVE(p_) 4, {O(b64), I(p_), I(off), I(u32)}
 #define ISA_MBTEST(t_, p_) 4, {O(pred), I(p_), I(off), I(t_)}
 #define ISA_MBTRY(t_, p_) 5, {O(pred), I(p_), I(off), I(t_), IMPLICIT(IN, u32, ZERO)}
-#define COPY_OPERANDS(p_) I(p_), I(off), I(u64), I(off), {MX_IN, MX_T_raw, MX_EXPLICIT, MX_RANGE_COPY, 0}
-#define ISA_CPA(p_) 5, {COPY_OPERANDS(p_)}
-#define ISA_CPA_BYTES(p_) 6, {COPY_OPERANDS(p_), I(u32)}
-#define ISA_CPA_IGNORE(p_) 6, {COPY_OPERANDS(p_), I(pred)}
-#define ISA_CPA_HINT(p_) 6, {COPY_OPERANDS(p_), I(b64)}
-#define ISA_CPA_BYTES_HINT(p_) 7, {COPY_OPERANDS(p_), I(u32), I(b64)}
-#define ISA_CPA_IGNORE_HINT(p_) 7, {COPY_OPERANDS(p_), I(pred), I(b64)}
+#define COPY_OPERANDS(range_, p_) I(p_), I(off), I(u64), I(off), {MX_IN, MX_T_raw, MX_EXPLICIT, MX_RANGE_##range_, 0}
+#define ISA_CPA(range_, p_) 5, {COPY_OPERANDS(range_, p_)}
+#define ISA_CPA_BYTES(range_, p_) 6, {COPY_OPERANDS(range_, p_), I(u32)}
+#define ISA_CPA_IGNORE(range_, p_) 6, {COPY_OPERANDS(range_, p_), I(pred)}
+#define ISA_CPA_HINT(range_, p_) 6, {COPY_OPERANDS(range_, p_), I(b64)}
+#define ISA_CPA_BYTES_HINT(range_, p_) 7, {COPY_OPERANDS(range_, p_), I(u32), I(b64)}
+#define ISA_CPA_IGNORE_HINT(range_, p_) 7, {COPY_OPERANDS(range_, p_), I(pred), I(b64)}
 #define BULK_OPERANDS(to_, from_) I(to_), I(off), I(from_), I(off), I(u32)
 #define ISA_BULKM(to_, from_) 7, {BULK_OPERANDS(to_, from_), I(to_), I(off)}
 #define ISA_BULKM_HINT(to_, from_) 8, {BULK_OPERANDS(to_, from_), I(to_), I(off), I(b64)}

@@ -190,12 +190,15 @@ enum mx_implicit { MX_EXPLICIT, MX_CARRY, MX_SELECTORS, MX_SAMPLER, MX_ZERO };
 /* Which numbers an operand of type raw may be: X(name, least, most, step); step 0: powers of two. */
 #define MX_RANGES(X) \
   X(FIELD, 0, 1023, 1) \
-  X(COPY, 4, 16, 0) X(EVENT, 0, 15, 1) X(REGISTERS, 24, 256, 8) X(LANE, 0, 3, 1) X(PAIR, 0, 1, 1) X(ALL, 0, 0, 1)
+  X(COPY, 4, 16, 0) \
+  X(COPY_16, 16, 16, 1) X(EVENT, 0, 15, 1) X(REGISTERS, 24, 256, 8) X(LANE, 0, 3, 1) X(PAIR, 0, 1, 1) X(ALL, 0, 0, 1)
 enum mx_range_name {
 #define X(n_, least_, most_, step_) MX_RANGE_##n_,
   MX_RANGES(X)
 #undef X
 };
+/* Of the numbers of bytes that cp.async copies. */
+static inline bool mx_is_copy_size(unsigned range) { return range == MX_RANGE_COPY || range == MX_RANGE_COPY_16; }
 struct mx_range {
   uint16_t least, most, step;
 };

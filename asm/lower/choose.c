@@ -350,9 +350,10 @@ static bool fill(struct lower *l, const char *mnemonic, struct val *v, const str
     if (!mx_in_range(o->range, n)) {
       const struct mx_range *r = &mx__ranges[o->range];
       ERR(f, "bad-operand", v->loc, NULL,
-          r->step == 1 ? "%s: operand %u: expected %u to %u"
-          : r->step    ? "%s: operand %u: expected %u to %u in steps of %u"
-                       : "%s: operand %u: expected a power of two from %u to %u",
+          r->least == r->most ? "%s: operand %u: expected %u and no other number"
+          : r->step == 1      ? "%s: operand %u: expected %u to %u"
+          : r->step           ? "%s: operand %u: expected %u to %u in steps of %u"
+                              : "%s: operand %u: expected a power of two from %u to %u",
           mnemonic, v->number, r->least, r->most, r->step);
       return false;
     }

@@ -256,7 +256,7 @@ static void keep_parts(struct lw *l, const struct lw_base *base) {
 bool lw_copies_whole(unsigned op) {
   const struct mx_op_info *o = &mx__ops[op];
   /* the last operand is a cache policy; a count or a predicate could reduce what is copied */
-  return mx__effect(op) == MX_DOES_ASYNC && o->nopnds > 4 && o->opnd[4].range == MX_RANGE_COPY &&
+  return mx__effect(op) == MX_DOES_ASYNC && o->nopnds > 4 && mx_is_copy_size(o->opnd[4].range) &&
          (o->nopnds == 5 || o->opnd[5].type == MX_T_b64);
 }
 static void find_copy(struct lw *l, uint32_t b, uint32_t k) {
