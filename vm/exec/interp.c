@@ -3,6 +3,7 @@
  * involve several warps in barrier.c. */
 #include "interp.h"
 
+#include "core/format.h"
 #include "launch.h"
 #include "warp.h"
 
@@ -45,9 +46,22 @@ const struct mx_insn *mx__op_brx(struct mx_exec *x, const struct mx_insn *i) {
   return branch(x, i, same, mx__at(x->fn, target), i->pc, reconv);
 }
 
+/* Functions that wait for the whole grid trap where there is no cooperative launch's workspace, for whose address they
+ * ask: what is missing then. malloc'ed; NULL: nothing. */
+static char *lacks_workspace(const struct mx_exec *x) {
+  bool asks = false;
+  for (uint32_t k = 0; k < x->fn->ninsns && !x->launch->workspace; k++) {
+    const struct mx_insn *i = &x->fn->insns[k];
+    asks |= i->kind == MX_INSN_OP && mx__effect(i->op) == MX_DOES_SREG &&
+            (i->o[1] == MX_SR_ENVREG1 || i->o[1] == MX_SR_ENVREG2);
+  }
+  return asks ? mx__format("the launch is not cooperative, and a wait for the whole grid needs one that is: mxrun "
+                           "--cooperative or --devices, cudaLaunchCooperativeKernel")
+              : NULL;
+}
 const struct mx_insn *mx__op_trap(struct mx_exec *x, const struct mx_insn *i) {
   uint64_t m = mx__lanes_of(x, i);
-  return m ? mx__trap_at(x, i, MX_TRAP_TRAP, m, NULL) : i + 1;
+  return m ? mx__trap_at(x, i, MX_TRAP_TRAP, m, lacks_workspace(x)) : i + 1;
 }
 const struct mx_insn *mx__op_nothing(struct mx_exec *x, const struct mx_insn *i) {
   (void)x;
