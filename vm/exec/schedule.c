@@ -255,10 +255,13 @@ static char *where_text(const struct mx_queue *s) {
     const char *file;
     uint32_t line;
     mx__line_of(s->l->image, fn->number, split->pc, &file, &line);
-    return file ? mx__format("block (%u,%u,%u), warp %u: %s:%u in '%s'", b->ctaid[0], b->ctaid[1], b->ctaid[2],
-                             warp->number, file, line, fn->func->name)
-                : mx__format("block (%u,%u,%u), warp %u: pc %u of '%s'", b->ctaid[0], b->ctaid[1], b->ctaid[2],
-                             warp->number, split->pc, fn->func->name);
+    char *mbarrier = mx__stuck_mbarrier(s->l, b, split),
+         *place = file ? mx__format("%s:%u in", file, line) : mx__format("pc %u of", split->pc);
+    char *text =
+        mx__format("block (%u,%u,%u), warp %u: %s '%s'%s%s", b->ctaid[0], b->ctaid[1], b->ctaid[2], warp->number,
+                   place ? place : "", fn->func->name, mbarrier ? "\n    " : "", mbarrier ? mbarrier : "");
+    free(mbarrier), free(place);
+    return text;
   }
   return NULL;
 }

@@ -3,6 +3,7 @@
 #include "stuck.h"
 
 #include "vm/memory/memory.h"
+#include "async.h"
 #include "block.h"
 #include "warp.h"
 
@@ -42,6 +43,7 @@ struct group {
   const struct mx_split *split;
   /* it reads a word; it does so by an access meant for data that others write: volatile, relaxed, atomic */
   bool word, shared_word;
+  bool mbarrier; /* the word is one, which they test */
   uint64_t address, value;
   unsigned bytes;
   uint64_t others;
@@ -53,28 +55,32 @@ struct report {
   uint64_t left;
 };
 
+/* The address that stands in operand k of an instruction, in the split's first lane, plus the offset behind it. */
+static uint64_t address_of(const struct mx_split *s, const struct mx_insn *i, unsigned k) {
+  const mx_ref ref = mx__operand_ref(i, k);
+  const unsigned char *at = (ref & 1 ? s->frame->fn->pool : s->frame->slots) + ref;
+  const unsigned lane = (unsigned)__builtin_ctzll(s->mask);
+  uint32_t narrow;
+  uint64_t address;
+  if (mx__types[mx__ops[i->op].opnd[k].type].slot_class == MX_R32) memcpy(&narrow, at + lane * 4, 4), address = narrow;
+  else memcpy(&address, at + lane * 8, 8);
+  return address + (uint64_t)i->off;
+}
 /* The word that an instruction reads of memory that others write, in the split's first lane. */
 static bool reads_word(const struct mx_launch *l, const struct mx_block *b, const struct mx_split *s,
                        const struct mx_insn *i, struct group *g) {
   const struct mx_op_info *o = &mx__ops[i->op];
   const enum mx_access_kind kind = mx__row_access[i->op].kind;
-  const bool load = kind == MX_ACCESS_LOAD;
-  if ((!load && kind != MX_ACCESS_ATOMIC) || o->opnd[0].role != MX_OUT) return false;
-  const unsigned lane = (unsigned)__builtin_ctzll(s->mask);
-  unsigned space = load ? i->mod >> 2 : i->mod;
+  const bool load = kind == MX_ACCESS_LOAD, tests = o->cls == MX_CTRL && mx__effect(i->op) == MX_DOES_MBARRIER;
+  if ((!load && kind != MX_ACCESS_ATOMIC && !tests) || o->opnd[0].role != MX_OUT) return false;
+  unsigned space = tests ? mx__async_space(i) : load ? i->mod >> 2 : i->mod;
   for (unsigned k = 0; k + 1 < o->nopnds; k++) {
     if (o->opnd[k + 1].type != MX_T_off) continue;
-    const mx_ref ref = mx__operand_ref(i, k);
-    const unsigned char *at = (ref & 1 ? s->frame->fn->pool : s->frame->slots) + ref;
-    uint32_t narrow;
-    uint64_t address;
-    if (mx__types[o->opnd[k].type].slot_class == MX_R32) memcpy(&narrow, at + lane * 4, 4), address = narrow;
-    else memcpy(&address, at + lane * 8, 8);
-    address += (uint64_t)i->off;
+    uint64_t address = address_of(s, i, k);
     const unsigned window = (unsigned)(address >> MX_WINDOW_SHIFT);
     if (space == MX_GENERIC && window == MX_WINDOW_SHARED) space = MX_SHARED, address -= MX_WINDOW(MX_WINDOW_SHARED);
     if (space != MX_SHARED && space != MX_GLOBAL && (space != MX_GENERIC || window)) return false;
-    g->bytes = mx__types[o->opnd[0].type].bits / 8u;
+    g->bytes = tests ? 8 : mx__types[o->opnd[0].type].bits / 8u;
     if (!g->bytes || g->bytes > 8) g->bytes = 4;
     const unsigned char *host = NULL;
     if (space != MX_SHARED) host = mx__memory_host(l->memory, address, g->bytes);
@@ -83,17 +89,37 @@ static bool reads_word(const struct mx_launch *l, const struct mx_block *b, cons
     g->address = space == MX_SHARED ? address + MX_WINDOW(MX_WINDOW_SHARED) : address;
     memcpy(&g->value, host, g->bytes);
     g->shared_word = !load || i->mod & 3;
+    g->mbarrier = tests;
     return g->word = true;
   }
   return false;
 }
 
-/* The word that spinning lanes read, by one of the next instructions, since they are at the beginning of their loop. */
+/* The word that spinning lanes read, by one of the next instructions, since they are at the beginning of their loop; or
+ * behind a test that failed, at its end. */
 static void find_word(const struct mx_launch *l, struct group *g) {
   const struct mx_pfunc *fn = g->split->frame->fn;
   const struct mx_insn *i = &fn->insns[fn->index_of_pc[g->split->pc]], *end = fn->insns + fn->ninsns;
-  for (int n = 0; n < 8 && i < end && g->split->state == MX_RUNNABLE; n++, i++)
+  bool back = false;
+  for (int n = 0; n < 8 && i < end && g->split->state == MX_RUNNABLE; n++) {
     if (i->kind == MX_INSN_OP && reads_word(l, g->block, g->split, i, g)) return;
+    const bool again = !back && i->kind == MX_INSN_OP && i->op == MX_BRA && fn->insns[i->index].pc <= i->pc;
+    back |= again;
+    i = again ? &fn->insns[i->index] : i + 1;
+  }
+}
+
+/* The mbarrier that it tests or waits at, and what it lacks; malloc'ed, NULL: none. */
+static char *mbarrier_of(const struct group *g) {
+  const struct mx_split *s = g->split;
+  if (s->state == MX_WAIT_MBARRIER) return mx__mbarrier_text(g->block, (const unsigned char *)(uintptr_t)s->sync_mask);
+  if (!g->mbarrier) return NULL;
+  return mx__mbarrier_text(g->block, g->block->shared + (g->address - MX_WINDOW(MX_WINDOW_SHARED)));
+}
+char *mx__stuck_mbarrier(const struct mx_launch *l, const struct mx_block *b, const struct mx_split *s) {
+  struct group g = {.block = b, .split = s};
+  find_word(l, &g);
+  return mbarrier_of(&g);
 }
 
 static void add_split(struct report *r, struct group g) {
@@ -123,18 +149,19 @@ static void print_group(FILE *out, const struct mx_launch *l, const struct group
   free(lanes);
   if (s->state == MX_WAIT_BAR && s->barrier == MX_CLUSTER_BARRIER) fprintf(out, "wait at the cluster's barrier, ");
   else if (s->state == MX_WAIT_BAR) fprintf(out, "wait at barrier %u, ", s->barrier);
-  else if (s->state == MX_WAIT_MBARRIER)
-    fprintf(out, "wait at the mbarrier at 0x%llx in shared memory, ",
-            (unsigned long long)(s->sync_mask - (uintptr_t)g->block->shared));
+  else if (s->state == MX_WAIT_MBARRIER) fprintf(out, "wait at an mbarrier, ");
   else if (s->state == MX_WAIT_SYNC) fprintf(out, "wait for lanes, ");
   else if (stuck) fprintf(out, s->mask & (s->mask - 1) ? "spin " : "spins ");
   if (file) fprintf(out, "at %s:%u in '%s'", file, line, fn->func->name);
   else fprintf(out, "at pc %u of '%s'", s->pc, fn->func->name);
   if (g->others)
     fprintf(out, ", and so do lanes of %llu more warp%s", (unsigned long long)g->others, g->others == 1 ? "" : "s");
-  if (g->word && (stuck || g->shared_word))
+  char *mbarrier = mbarrier_of(g);
+  if (mbarrier) fprintf(out, "\n    %s", mbarrier);
+  else if (g->word && (stuck || g->shared_word))
     fprintf(out, "\n    the word at 0x%llx%s is %llu", (unsigned long long)g->address,
             g->address >> MX_WINDOW_SHIFT ? " in shared memory" : "", (unsigned long long)g->value);
+  free(mbarrier);
 }
 
 char *mx__stuck_text(const struct mx_launch *l, struct mx_block *const *blocks, uint32_t n, bool stuck) {

@@ -8,6 +8,7 @@
 
 struct mx_block;
 struct mx_launch;
+struct mx_split;
 
 /* The device's, which outlives the launch: other threads ask. */
 struct mx_stuck {
@@ -28,5 +29,7 @@ bool mx__stuck_turn(struct mx_stuck *k, struct mx_block *b, uint64_t digest, uin
 /* Where the lanes of these blocks, which stand still, are; stuck: nothing goes on, so those that run spin, on the word
  * that they read. Lines, each with a newline before it; malloc'ed, NULL: out of memory. */
 char *mx__stuck_text(const struct mx_launch *l, struct mx_block *const *blocks, uint32_t n, bool stuck);
+/* The mbarrier that a split's lanes wait at, or test again and again, and what it lacks; the same. */
+char *mx__stuck_mbarrier(const struct mx_launch *l, const struct mx_block *b, const struct mx_split *s);
 
 #endif
