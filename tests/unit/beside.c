@@ -29,7 +29,7 @@ static const char program[] =
     "%rounds;\n  @%q bra round;\n  exit;\n}\n";
 
 static mx_device *a, *b;
-static mx_kernel *add[2], *turns[2];
+static mx_kernel *add[3], *turns[3];
 
 static mx_device *device(mx_device *beside) {
   mx_device_options o = MX_DEVICE_OPTIONS_INIT;
@@ -101,6 +101,36 @@ static void addresses_are_distinct(void **state) {
     n++;
   assert_int_equal(n, 6); /* eight in all */
   while (n) mx_device_destroy(more[--n]);
+}
+
+/* A device has no memory for what a cooperative launch needs there: the other one does not begin. */
+static void all_or_nothing(void **state) {
+  (void)state;
+  mx_device *c = device(a);
+  load(c, 2);
+  mx_addr word;
+  void *host;
+  assert_int_equal(mx_alloc_managed(a, 4, &word, &host), MX_OK);
+  memset(host, 0, 4);
+  mx_addr one, with = 0;
+  for (uint64_t size = 64 << 20; size >= 16; size /= 2)
+    while (mx_alloc(c, size, &one) == MX_OK) with = one;
+  struct {
+    mx_addr p;
+    uint32_t first, rounds;
+  } of[2] = {{word, 0, 1}, {word, 1, 1}};
+  const void *params[2] = {&of[0], &of[1]};
+  mx_launch_config k = config(1, 1);
+  mx_kernel *const both[2] = {turns[0], turns[2]};
+  assert_int_equal(mx_launch_cooperative_multi(both, 2, &k, params, sizeof of[0]), MX_OUT_OF_DEVICE_MEMORY);
+  assert_int_equal(*(uint32_t *)host, 0);
+  char *said = mx_last_error_text(a);
+  assert_non_null(said);
+  assert_non_null(strstr(said, "device 1: "));
+  free(said);
+  assert_int_equal(mx_free(c, with), MX_OK);
+  mx_device_destroy(c);
+  assert_int_equal(mx_free(a, word), MX_OK);
 }
 
 /* `turns` on both devices at once, one of which begins; and what is refused before anything runs. */
@@ -254,6 +284,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       TEST(addresses_are_distinct),
       TEST(one_launch_on_both),
+      TEST(all_or_nothing),
       TEST(reaches_only_what_is_allowed),
       TEST(managed_memory_is_everybodys),
       TEST(kernels_of_two_devices_talk),

@@ -159,6 +159,8 @@ struct mx_multi {
   uint64_t space;
   uint32_t rank, count;
 };
+/* Makes what a cooperative launch needs of the device's memory, before the first of several begins. */
+mx_status mx__launch_ready(mx_device *d);
 mx_status mx__launch_part(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
                           const struct mx_multi *multi);
 /* The same for a debugging session, on the code that it prepared. */

@@ -413,6 +413,15 @@ mx_status mx__launch_part(mx_kernel *k, const mx_launch_config *config, const vo
   return launch(k, config, params, bytes, 0, NULL, multi);
 }
 
+mx_status mx__launch_ready(mx_device *d) {
+  mx_status s = mx__device_take(d, "launch");
+  if (s != MX_OK) return s;
+  s = make_services(d);
+  if (s == MX_OK) s = make_workspace(d, NULL);
+  mx__unlock(&d->run);
+  return s;
+}
+
 mx_status mx__launch_debug(mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,
                            const struct mx_session_launch *session) {
   mx_status s = launch(k, config, params, bytes, 0, session, NULL);

@@ -1,6 +1,6 @@
 /* One cooperative launch on several devices: a launch on each, all under way at once, whose blocks count their arrivals
- * in one word that all of them reach. All or nothing: everything is checked before the first begins, and when one
- * fails the others are interrupted. */
+ * in one word that all of them reach. All or nothing: everything is checked, and the memory that barriers count
+ * in is there, before the first begins; when one fails the others are interrupted. */
 #include "vm/load/module.h"
 #include "device.h"
 #include "output.h"
@@ -54,6 +54,13 @@ static void *run_part(void *arg) {
   return NULL;
 }
 
+/* The first device says what is wrong with number k. */
+static mx_status said_of(struct mx_device *first, struct mx_device *d, size_t k, mx_status s) {
+  char *why = d == first ? NULL : mx_last_error_text(d);
+  if (d != first) mx__fail(first, s, "device %zu: %s", k, why ? why : mx_status_text(s));
+  free(why);
+  return s;
+}
 static mx_status check(mx_kernel *const *kernels, size_t n, const mx_launch_config *config, size_t bytes) {
   struct mx_device *first = kernels[0]->module->device;
   for (size_t k = 0; k < n; k++) {
@@ -71,11 +78,17 @@ static mx_status check(mx_kernel *const *kernels, size_t n, const mx_launch_conf
       return mx__fail(first, MX_INVALID_LAUNCH,
                       "launch on several devices: kernel '%s' on the first, '%s' on number %zu", f0->name, f->name, k);
     const mx_status s = mx_launch_check(kernels[k], config, bytes);
-    if (s == MX_OK) continue;
-    char *why = mx_last_error_text(d);
-    const mx_status said = d == first ? s : mx__fail(first, s, "device %zu: %s", k, why ? why : mx_status_text(s));
-    free(why);
-    return said;
+    if (s != MX_OK) return said_of(first, d, k, s);
+  }
+  return MX_OK;
+}
+/* Nothing is launched, and no device waits for another one: their memory is asked for. */
+static mx_status make_ready(mx_kernel *const *kernels, size_t n) {
+  struct mx_device *first = kernels[0]->module->device;
+  for (size_t k = 0; k < n; k++) {
+    struct mx_device *d = kernels[k]->module->device;
+    const mx_status s = mx__launch_ready(d);
+    if (s != MX_OK) return said_of(first, d, k, s);
   }
   return MX_OK;
 }
@@ -109,13 +122,8 @@ static mx_status run_all(struct all *a, struct mx_device *first, const void *con
     s = mx__fail_plain(first, s);
   }
   for (size_t k = 1; thread && a->part && k < made; k++) pthread_join(thread[k], NULL);
-  if (s == MX_OK && a->failed) {
-    struct mx_device *d = a->failed->kernel->module->device;
-    char *why = d == first ? NULL : mx_last_error_text(d);
-    s = a->failed->status;
-    if (d != first) mx__fail(first, s, "device %u: %s", a->failed->multi.rank, why ? why : mx_status_text(s));
-    free(why);
-  }
+  if (s == MX_OK && a->failed)
+    s = said_of(first, a->failed->kernel->module->device, a->failed->multi.rank, a->failed->status);
   free(thread);
   free(a->part);
   mx_free(first, space); /* not of a device that has trapped: there, all goes with its reset */
@@ -136,6 +144,7 @@ mx_status mx_launch_cooperative_multi(mx_kernel *const *kernels, size_t count, c
   mx__lock(&alone);
   mx_status s = check(kernels, count, &c, bytes);
   for (size_t k = 0; s == MX_OK && k < count; k++) s = mx__streams_drain(kernels[k]->module->device);
+  if (s == MX_OK) s = make_ready(kernels, count);
   struct all a = {.config = &c, .bytes = bytes, .n = count, .lock = PTHREAD_MUTEX_INITIALIZER};
   if (s == MX_OK) s = run_all(&a, first, params, kernels);
   mx__unlock(&alone);
