@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_HELPERS 64
+enum { MOST_HELPERS = 64, MOST_ARGUMENTS = 5 };
 static struct helper {
   char name[40];
   gcc_jit_function *f;
@@ -21,7 +21,7 @@ struct building {
   struct helper *helper;
   gcc_jit_function *caller;
   gcc_jit_block *here;
-  gcc_jit_rvalue *arg[4], *lanes[LW_CHUNKS];
+  gcc_jit_rvalue *arg[MOST_ARGUMENTS], *lanes[LW_CHUNKS];
 };
 static struct helper *find(const char *name) {
   for (unsigned k = 0; k < nknown; k++)
@@ -38,7 +38,7 @@ static struct building begin(struct lw *l, const char *name, bool masked, gcc_ji
   const unsigned masks = masked ? l->nc : 0;
   struct helper *h = &known[nknown++];
   struct building b = {.helper = h, .caller = j->fn, .here = j->b};
-  gcc_jit_param *param[4 + LW_CHUNKS];
+  gcc_jit_param *param[MOST_ARGUMENTS + LW_CHUNKS];
   char text[64];
   for (unsigned k = 0; k < n + masks; k++) {
     snprintf(text, sizeof text, "arg%u", k);
@@ -71,7 +71,7 @@ static struct helper *end(struct lw *l, const struct building *b, gcc_jit_rvalue
 }
 static gcc_jit_rvalue *call(struct lw *l, const struct helper *h, unsigned n, gcc_jit_rvalue *const *args,
                             gcc_jit_rvalue *const *lanes) {
-  gcc_jit_rvalue *all[4 + LW_CHUNKS];
+  gcc_jit_rvalue *all[MOST_ARGUMENTS + LW_CHUNKS];
   const unsigned masks = lanes ? l->nc : 0;
   memcpy(all, args, n * sizeof *all);
   for (unsigned c = 0; c < masks; c++) all[n + c] = lanes[c];
@@ -164,6 +164,59 @@ gcc_jit_rvalue *lw_call_row_start(struct lw *l, gcc_jit_rvalue *cells, bool wide
   *scattered = jx_keep(j, lw_compare(l, GCC_JIT_COMPARISON_NE,
                                      jx_rv(gcc_jit_lvalue_access_field(all, NULL, h->field[1])), lw_u64(l, 0)));
   return jx_keep(j, jx_rv(gcc_jit_lvalue_access_field(all, NULL, h->field[0])));
+}
+
+gcc_jit_rvalue *lw_call_guess(struct lw *l, enum lw_run_pattern kind, unsigned bytes, bool wide, gcc_jit_rvalue *cells,
+                              gcc_jit_rvalue *more, gcc_jit_rvalue *limit, gcc_jit_rvalue *least,
+                              gcc_jit_rvalue *element) {
+  struct jx *j = &l->j;
+  char name[40];
+  snprintf(name, sizeof name, "guess_%u_%u_%u", (unsigned)kind, bytes, wide ? 64 : 32);
+  struct helper *h = find(name);
+  const unsigned nargs = element ? 5 : 4;
+  if (!h) {
+    struct building b =
+        begin(l, name, false, j->t_u64, nargs, (gcc_jit_type *[]){j->t_pu8, j->t_u64, j->t_u64, j->t_u64, j->t_pu8});
+    const unsigned parts = wide ? 2 : 1;
+    gcc_jit_type *t = wide ? j->t_u64 : j->t_u32;
+    gcc_jit_rvalue *out = b.arg[2], *wrong = NULL;
+#define OP(op_, t_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, t_, x_, y_)
+    for (unsigned c = 0; c < l->nc; c++) {
+      jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
+      for (unsigned k = 0; k < parts; k++)
+        v.r[k] = jx_keep(j, jx_rv(lw_vector(l, b.arg[0], j->bytes * (parts * c + k), wide)));
+      gcc_jit_rvalue *first = gcc_jit_context_new_cast(j->c, NULL, j->isa->first(j, wide, v.r[0]), t);
+      gcc_jit_rvalue *number = OP(PLUS, t, first, gcc_jit_context_new_cast(j->c, NULL, b.arg[1], t));
+      gcc_jit_rvalue *low =
+          jx_keep(j, OP(PLUS, j->t_u64, gcc_jit_context_new_cast(j->c, NULL, number, j->t_u64), b.arg[3]));
+      gcc_jit_rvalue *left = jx_keep(j, OP(MINUS, j->t_u64, b.arg[2], low)), *elements = NULL;
+      out = jx_keep(j, OP(BITWISE_OR, j->t_u64, out, OP(BITWISE_OR, j->t_u64, low, left)));
+      lw_guess_lanes(l, kind, bytes, v, left, &wrong, &elements);
+      if (element) jx_set(j, lw_vector(l, b.arg[4], j->bytes * c, false), elements);
+    }
+    /* the sign bit shows a number that is out of bounds, the low bits one that is not aligned */
+    gcc_jit_rvalue *bad = OP(BITWISE_AND, j->t_u64, out, lw_u64(l, UINT64_C(1) << 63 | (bytes - 1)));
+    wrong = gcc_jit_context_new_cast(j->c, NULL, j->isa->any_bit(j, false, wrong), j->t_u64);
+    h = end(l, &b, OP(BITWISE_OR, j->t_u64, bad, wrong), NULL);
+#undef OP
+  }
+  return jx_keep(j, call(l, h, nargs, (gcc_jit_rvalue *[]){cells, more, limit, least, element}, NULL));
+}
+
+void lw_call_numbers_32(struct lw *l, gcc_jit_rvalue *cells, gcc_jit_rvalue *more, gcc_jit_rvalue *to) {
+  struct jx *j = &l->j;
+  struct helper *h = find("numbers_32");
+  if (!h) {
+    struct building b = begin(l, "numbers_32", false, j->t_bool, 3, (gcc_jit_type *[]){j->t_pu8, j->t_u64, j->t_pu8});
+    const jv add = jv_broadcast(j, MX_T_u64, b.arg[1]);
+    for (unsigned c = 0; c < l->nc; c++) {
+      jv v = {.t = MX_T_u64};
+      for (unsigned k = 0; k < 2; k++) v.r[k] = jx_rv(lw_vector(l, b.arg[0], j->bytes * (2 * c + k), true));
+      jx_set(j, lw_vector(l, b.arg[2], j->bytes * c, false), lw_number_32(l, jv_bin(j, JX_ADD, MX_T_u64, v, add)).r[0]);
+    }
+    h = end(l, &b, jx_int(j, j->t_bool, 0), NULL);
+  }
+  jx_keep(j, call(l, h, 3, (gcc_jit_rvalue *[]){cells, more, to}, NULL));
 }
 
 /* ---- whether lanes' numbers are within bounds -------------------------------------------------------------------*/

@@ -41,6 +41,8 @@ struct lw_run {
     gcc_jit_rvalue *element[LW_CHUNKS]; /* LW_NEAR: each lane's element, counted from the first lane's */
     bool loads, stores;
     bool in_cells; /* what loops need of the row has been stored in its cells */
+    /* element[] or number[] are these cells: a function has stored them */
+    bool elements_in_cells, numbers_in_cells;
     /* for a loop over the chunks, of the current chunk: the address; the numbers or elements. NULL: not asked for
      * yet */
     gcc_jit_rvalue *here_address, *here;
@@ -353,6 +355,14 @@ gcc_jit_rvalue *lw_row_start(struct lw *l, gcc_jit_rvalue *cells, bool wide, uns
                              gcc_jit_rvalue *const *lanes, gcc_jit_rvalue **scattered);
 gcc_jit_rvalue *lw_call_row_start(struct lw *l, gcc_jit_rvalue *cells, bool wide, unsigned stride,
                                   gcc_jit_rvalue *const *lanes, gcc_jit_rvalue **scattered);
+/* Whether a run's guess is wrong about the numbers in a slot's cells: a u64, 0 if each chunk has the pattern in all
+ * lanes, active or not, and its first number plus `more` and `least` is at most `limit` and a multiple of `bytes`.
+ * element: for LW_NEAR, where each lane's element, counted from the chunk's first lane's, is stored; else NULL. */
+gcc_jit_rvalue *lw_call_guess(struct lw *l, enum lw_run_pattern kind, unsigned bytes, bool wide, gcc_jit_rvalue *cells,
+                              gcc_jit_rvalue *more, gcc_jit_rvalue *limit, gcc_jit_rvalue *least,
+                              gcc_jit_rvalue *element);
+/* Stores the numbers in a 64-bit slot's cells plus `more` as 32 bits at `to`; see lw_number_32. */
+void lw_call_numbers_32(struct lw *l, gcc_jit_rvalue *cells, gcc_jit_rvalue *more, gcc_jit_rvalue *to);
 gcc_jit_rvalue *lw_numbers_outside(struct lw *l, gcc_jit_rvalue *const *index, gcc_jit_rvalue *most, uint32_t low,
                                    gcc_jit_rvalue *const *lanes);
 gcc_jit_rvalue *lw_call_numbers_outside(struct lw *l, gcc_jit_rvalue *cells, gcc_jit_rvalue *most, uint32_t low,
@@ -422,6 +432,13 @@ jv lw_lane_numbers(struct lw *l, unsigned chunk, unsigned keep, unsigned set);
 void lw_runs_find(struct lw *l);
 void lw_run_begin(struct lw *l, struct lw_run *run);
 gcc_jit_rvalue *lw_run_wrong(struct lw *l, struct lw_run *run);
+/* A 64-bit number as 32 bits. One that does not fit gets only its highest bit set, so that it is out of bounds with any
+ * offset. */
+jv lw_number_32(struct lw *l, jv v);
+/* Whether one chunk's numbers v are as guessed: collects in *wrong bits that must not be set. *element, for LW_NEAR
+ * only: as in lw_call_guess. left: by how much the first number may grow. */
+void lw_guess_lanes(struct lw *l, enum lw_run_pattern kind, unsigned bytes, jv v, gcc_jit_rvalue *left,
+                    gcc_jit_rvalue **wrong, gcc_jit_rvalue **element);
 gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run);
 gcc_jit_rvalue *lw_run_rows_differ(struct lw *l, const struct lw_run *run);
 bool lw_run_access(struct lw *l);

@@ -98,6 +98,9 @@ static int32_t *find_strides(const struct ja *a) {
 /* the most instructions of a run; the most blocks of a function in which runs are looked for; how many loads make a
  * tile */
 enum { MOST = 400, MOST_BLOCKS = 200, TILE = 8 };
+/* From so many guessed rows on, functions decide whether the guesses are right. In line that takes a hundred statements
+ * a row, which are half of what some tiled kernels consist of; calls take longer to run where runs are short. */
+enum { MANY_GUESSES = 3 };
 
 static int64_t offset_of(const struct ja *a, const struct ja_ins *i) {
   const struct mx_lit *lit =
@@ -205,23 +208,23 @@ void lw_runs_find(struct lw *l) {
   }
 }
 
-/* A number as 32 bits. One that does not fit gets only its highest bit set, so that it is out of bounds with any
- * offset. */
-static gcc_jit_rvalue *number_of(struct lw *l, const struct lw_row *row, unsigned c, jv more) {
+jv lw_number_32(struct lw *l, jv v) {
   struct jx *j = &l->j;
-  if (lw_class(l->a, row->slot) == MX_R32) {
-    const jv v = lw_get(l, row->slot, MX_T_u32, c);
-    return jx_keep(j, (row->sum ? jv_bin(j, JX_ADD, MX_T_u32, v, more) : v).r[0]);
-  }
-  jv v = lw_get(l, row->slot, MX_T_u64, c);
-  if (row->sum) v = jv_bin(j, JX_ADD, MX_T_u64, v, more);
   const jv high = jv_cvt(j, MX_T_u32, MX_T_u64, jv_bin(j, JX_SHR, MX_T_u64, v, jv_k(j, MX_T_u64, 32)));
   /* a high half that is not 0 becomes the sign bit */
   const jv some = jv_bin(j, JX_OR, MX_T_u32, high, jv_bin(j, JX_SUB, MX_T_u32, jv_k(j, MX_T_u32, 0), high));
   const jv beyond = jv_bin(j, JX_SHR, MX_T_s32, jv_as(j, MX_T_s32, some), jv_k(j, MX_T_u32, 31));
   const jv low = jv_bin(j, JX_OR, MX_T_u32, jv_cvt(j, MX_T_u32, MX_T_u64, v), jv_as(j, MX_T_u32, beyond));
   const jv lower = jv_bin(j, JX_AND, MX_T_u32, jv_as(j, MX_T_u32, beyond), jv_k(j, MX_T_u32, INT32_MAX));
-  return jx_keep(j, jv_bin(j, JX_XOR, MX_T_u32, low, lower).r[0]);
+  return jv_bin(j, JX_XOR, MX_T_u32, low, lower);
+}
+/* A row's numbers in a chunk, in 32 bits. */
+static gcc_jit_rvalue *number_of(struct lw *l, const struct lw_row *row, unsigned c, jv more) {
+  struct jx *j = &l->j;
+  const unsigned t = lw_class(l->a, row->slot) == MX_R64 ? MX_T_u64 : MX_T_u32;
+  jv v = lw_get(l, row->slot, t, c);
+  if (row->sum) v = jv_bin(j, JX_ADD, t, v, more);
+  return jx_keep(j, (t == MX_T_u64 ? lw_number_32(l, v) : v).r[0]);
 }
 
 /* ---- building them ----------------------------------------------------------------------------------------------*/
@@ -236,12 +239,34 @@ static gcc_jit_rvalue *scalar_number(struct lw *l, const struct lw_row *row, gcc
               gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand_of(l, row->sum, row->operand)), t));
   return jx_keep(j, wide ? v : gcc_jit_context_new_cast(j->c, NULL, v, j->t_u64));
 }
+/* What is added to a row's slot, as 64 bits. */
+static gcc_jit_rvalue *addend(struct lw *l, const struct lw_row *row) {
+  struct jx *j = &l->j;
+  if (!row->sum) return lw_u64(l, 0);
+  gcc_jit_rvalue *v = jv_scalar(j, lw_operand_of(l, row->sum, row->operand));
+  v = gcc_jit_context_new_cast(j->c, NULL, v, lw_class(l->a, row->slot) == MX_R64 ? j->t_u64 : j->t_u32);
+  return jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, v, j->t_u64));
+}
+/* Where loops over the chunks look for a row's numbers or elements. */
+static gcc_jit_rvalue *loop_cells(struct lw *l, unsigned row) {
+  return gcc_jit_context_new_cast(
+      l->j.c, NULL, gcc_jit_lvalue_get_address(lw_loop_row(l, jx_rv(l->spill_area), row, 0), NULL), l->j.t_pu8);
+}
 void lw_run_numbers(struct lw *l, struct lw_run *run, bool as_guessed) {
   for (unsigned g = 0; g < run->n; g++) {
     struct lw_row *row = &run->row[g];
     if (row->number[0] || row->kind == LW_UNIFORM ||
         (as_guessed && row->kind != LW_SCATTERED && !(row->kind == LW_NEAR && row->stores)))
       continue;
+    /* after a wrong guess, which is rare, by a function: it takes fewer statements than doing it in line */
+    gcc_jit_rvalue *cells =
+        !run->guesses || as_guessed || lw_class(l->a, row->slot) == MX_R32 ? NULL : lw_cells_address(l, row->slot);
+    if (cells) {
+      lw_call_numbers_32(l, cells, addend(l, row), loop_cells(l, g));
+      row->numbers_in_cells = true;
+      for (unsigned c = 0; c < l->nc; c++) row->number[c] = jx_rv(lw_loop_row(l, jx_rv(l->spill_area), g, c));
+      continue;
+    }
     jv more = {0};
     if (row->sum) more = lw_operand_of(l, row->sum, row->operand);
     for (unsigned c = 0; c < l->nc; c++) row->number[c] = number_of(l, row, c, more);
@@ -298,39 +323,63 @@ void lw_run_begin(struct lw *l, struct lw_run *run) {
 struct collected {
   gcc_jit_rvalue *lanes, *scalars;
 };
+#define OP(op_, t_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, t_, x_, y_)
+void lw_guess_lanes(struct lw *l, enum lw_run_pattern kind, unsigned bytes, jv v, gcc_jit_rvalue *left,
+                    gcc_jit_rvalue **wrong, gcc_jit_rvalue **element) {
+  struct jx *j = &l->j;
+  const bool wide = jx_wide(v.t);
+  gcc_jit_type *t = jx_vector(j, wide);
+  gcc_jit_rvalue *first = j->isa->first_everywhere(j, wide, v.r[0]);
+  jv behind = {.t = v.t};
+  for (unsigned h = 0; h < (wide ? 2u : 1u); h++) {
+    gcc_jit_rvalue *d;
+    if (kind == LW_NEAR) {
+      behind.r[h] = jx_keep(j, OP(MINUS, t, v.r[h], first));
+      d = OP(BITWISE_AND, t, behind.r[h],
+             jv_k(j, behind.t, ~(uint64_t)(2 * j->bytes - 1) | (uint64_t)(bytes - 1)).r[0]);
+    } else
+      d = OP(BITWISE_XOR, t, v.r[h],
+             kind == LW_IN_ROWS ? OP(PLUS, t, first, lw_ramp(l, h * j->w / 2, bytes, wide)) : first);
+    collect(l, wrong, j->vu32, jx_bits(j, j->vu32, d));
+  }
+  if (kind != LW_NEAR) return;
+  if (wide) behind = jv_cvt(j, MX_T_u32, MX_T_u64, behind);
+  else behind.r[1] = behind.r[0];
+  behind.r[0] = behind.r[1] = jx_keep(j, behind.r[0]);
+  *element = jx_keep(j, jv_bin(j, JX_SHR, MX_T_u32, behind, jv_k(j, MX_T_u32, 2)).r[0]);
+  const jv most = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, left, j->t_u32));
+  collect(l, wrong, j->vu32,
+          OP(BITWISE_AND, j->vu32, OP(MINUS, j->vu32, most.r[0], behind.r[0]), jv_k(j, MX_T_u32, 0x80000000u).r[0]));
+}
 /* A chunk that is guessed to be a row, uniform, or near: the first lane's number and the other lanes' distances from it
  * decide whether that is right. */
 static void guess_chunk(struct lw *l, struct lw_run *run, struct lw_row *row, unsigned c, gcc_jit_rvalue *limit,
                         gcc_jit_rvalue **out, struct collected *wrong) {
   struct jx *j = &l->j;
   const bool wide = lw_class(l->a, row->slot) == MX_R64;
-  gcc_jit_type *t = jx_vector(j, wide);
   const jv v = lw_get(l, row->slot, wide ? MX_T_u64 : MX_T_u32, c);
-#define OP(op_, t_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, t_, x_, y_)
   gcc_jit_rvalue *number = scalar_number(l, row, j->isa->first(j, wide, v.r[0]));
   gcc_jit_rvalue *left = check_first(l, row, number, limit, out);
   row->address[c] = jx_keep(j, lw_add(l, run->window, number));
-  gcc_jit_rvalue *first = j->isa->first_everywhere(j, wide, v.r[0]);
-  jv behind = {.t = wide ? MX_T_u64 : MX_T_u32};
-  for (unsigned h = 0; h < (wide ? 2u : 1u); h++) {
-    gcc_jit_rvalue *d;
-    if (row->kind == LW_NEAR) {
-      behind.r[h] = jx_keep(j, OP(MINUS, t, v.r[h], first));
-      d = OP(BITWISE_AND, t, behind.r[h],
-             jv_k(j, behind.t, ~(uint64_t)(2 * j->bytes - 1) | (uint64_t)(row->bytes - 1)).r[0]);
-    } else
-      d = OP(BITWISE_XOR, t, v.r[h],
-             row->kind == LW_IN_ROWS ? OP(PLUS, t, first, lw_ramp(l, h * j->w / 2, row->bytes, wide)) : first);
-    collect(l, &wrong->lanes, j->vu32, jx_bits(j, j->vu32, d));
+  lw_guess_lanes(l, row->kind, row->bytes, v, left, &wrong->lanes, &row->element[c]);
+}
+/* All chunks of such a row by a function of the object, from the slot's cells on. Elements are left in the cells where
+ * loops over the chunks look for them. */
+static void call_guess(struct lw *l, struct lw_run *run, unsigned number, gcc_jit_rvalue *cells,
+                       struct collected *wrong) {
+  struct jx *j = &l->j;
+  struct lw_row *row = &run->row[number];
+  const bool wide = lw_class(l->a, row->slot) == MX_R64;
+  gcc_jit_type *t = wide ? j->t_u64 : j->t_u32;
+  row->elements_in_cells = row->kind == LW_NEAR;
+  collect(l, &wrong->scalars, j->t_u64,
+          lw_call_guess(l, row->kind, row->bytes, wide, cells, addend(l, row), greatest_first(l, run, row),
+                        lw_u64(l, (uint64_t)row->least), row->elements_in_cells ? loop_cells(l, number) : NULL));
+  for (unsigned c = 0; c < l->nc; c++) {
+    gcc_jit_rvalue *first = jx_rv(lw_field(l, cells, (uint64_t)c * j->w * (wide ? 8 : 4), t));
+    row->address[c] = jx_keep(j, lw_add(l, run->window, scalar_number(l, row, first)));
+    if (row->elements_in_cells) row->element[c] = jx_rv(lw_loop_row(l, jx_rv(l->spill_area), number, c));
   }
-  if (row->kind != LW_NEAR) return;
-  if (wide) behind = jv_cvt(j, MX_T_u32, MX_T_u64, behind);
-  else behind.r[1] = behind.r[0];
-  behind.r[0] = behind.r[1] = jx_keep(j, behind.r[0]);
-  row->element[c] = jx_keep(j, jv_bin(j, JX_SHR, MX_T_u32, behind, jv_k(j, MX_T_u32, 2)).r[0]);
-  const jv most = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, left, j->t_u32));
-  collect(l, &wrong->lanes, j->vu32,
-          OP(BITWISE_AND, j->vu32, OP(MINUS, j->vu32, most.r[0], behind.r[0]), jv_k(j, MX_T_u32, 0x80000000u).r[0]));
 }
 /* A scattered row: each lane's number is checked. */
 static void check_numbers(struct lw *l, const struct lw_run *run, struct lw_row *row, struct collected *wrong) {
@@ -352,6 +401,8 @@ static void check_numbers(struct lw *l, const struct lw_run *run, struct lw_row 
 gcc_jit_rvalue *lw_run_wrong(struct lw *l, struct lw_run *run) {
   struct jx *j = &l->j;
   struct collected wrong = {NULL, run->uniform_out};
+  unsigned guesses = 0;
+  for (unsigned g = 0; g < run->n; g++) guesses += run->row[g].kind != LW_SCATTERED && run->row[g].kind != LW_UNIFORM;
   for (unsigned g = 0; g < run->n; g++) {
     struct lw_row *row = &run->row[g];
     if (row->kind == LW_UNIFORM) continue;
@@ -359,18 +410,24 @@ gcc_jit_rvalue *lw_run_wrong(struct lw *l, struct lw_run *run) {
       check_numbers(l, run, row, &wrong);
       continue;
     }
+    gcc_jit_rvalue *cells = guesses < MANY_GUESSES ? NULL : lw_cells_address(l, row->slot);
+    if (cells) {
+      call_guess(l, run, g, cells, &wrong);
+      continue;
+    }
     gcc_jit_rvalue *limit = greatest_first(l, run, row), *out = limit;
     for (unsigned c = 0; c < l->nc; c++) guess_chunk(l, run, row, c, limit, &out, &wrong);
     collect(l, &wrong.scalars, j->t_u64, only_bad(l, row, out));
   }
 #undef OP
-  return lw_either(l, j->isa->any_bit(j, false, wrong.lanes),
-                   lw_compare(l, GCC_JIT_COMPARISON_NE, wrong.scalars, lw_u64(l, 0)));
+  gcc_jit_rvalue *bad = lw_compare(l, GCC_JIT_COMPARISON_NE, wrong.scalars, lw_u64(l, 0));
+  return wrong.lanes ? lw_either(l, j->isa->any_bit(j, false, wrong.lanes), bad) : bad;
 }
 
 gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *out = NULL, *small = NULL;
+  gcc_jit_rvalue *out = NULL, *small = NULL, *masks[LW_CHUNKS];
+  for (unsigned c = 0; c < l->nc; c++) masks[c] = jx_rv(l->cm[c]);
   for (unsigned g = 0; g < run->n; g++) {
     const struct lw_row *row = &run->row[g];
     if (row->kind == LW_UNIFORM) continue;
@@ -379,7 +436,17 @@ gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run) {
     small =
         small ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, small, less) : less;
     /* the limit for number plus least offset */
-    jv limit = jv_broadcast(j, MX_T_u32, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, run->size, reach));
+    gcc_jit_rvalue *most = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, run->size, reach));
+    gcc_jit_rvalue *cells = NULL; /* of numbers to which nothing is added; by a function where this is rare */
+    if (run->guesses && !row->least) {
+      if (row->numbers_in_cells) cells = loop_cells(l, g);
+      else if (lw_class(l->a, row->slot) == MX_R32 && !row->sum) cells = lw_cells_address(l, row->slot);
+    }
+    if (cells) {
+      small = lw_either(l, small, lw_call_numbers_outside(l, cells, most, row->bytes - 1, masks));
+      continue;
+    }
+    jv limit = jv_broadcast(j, MX_T_u32, most);
     for (unsigned c = 0; c < l->nc; c++) {
       jv low = {.t = MX_T_u32, .r = {row->number[c], row->number[c]}};
       if (row->least) low = jv_bin(j, JX_ADD, MX_T_u32, low, jv_k(j, MX_T_u32, (uint64_t)row->least));
@@ -434,7 +501,10 @@ static gcc_jit_rvalue *const *for_loops(const struct lw *l, const struct lw_row 
   return row->kind == LW_NEAR ? row->element : NULL;
 }
 void lw_run_version_begin(struct lw *l) {
-  for (unsigned g = 0; g < l->run->n; g++) l->run->row[g].in_cells = false;
+  for (unsigned g = 0; g < l->run->n; g++) {
+    struct lw_row *row = &l->run->row[g];
+    row->in_cells = l->version == LW_OTHERWISE ? row->numbers_in_cells : row->elements_in_cells;
+  }
 }
 void lw_run_loop_begin(struct lw *l, uint32_t from, uint32_t end) {
   struct jx *j = &l->j;
