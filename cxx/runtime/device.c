@@ -70,11 +70,10 @@ int rt_device_count(void) {
 }
 
 /* A program keeps pointers in memory, so that the host must find everything where kernels do. */
-static bool same_addresses(mx_device *d) {
-  mx_addr a;
+static bool same_addresses(mx_device *d, mx_addr *first) {
   void *host = NULL;
-  if (mx_alloc_managed(d, 1, &a, &host) != MX_OK) return false;
-  const bool same = (uintptr_t)host == a;
+  if (mx_alloc_managed(d, 1, first, &host) != MX_OK) return false;
+  const bool same = (uintptr_t)host == *first;
   mx_device_reset(d); /* the program's first allocation is the first */
   return same;
 }
@@ -94,7 +93,7 @@ static bool make(struct rt_device *d, int number) {
     rt_say("device %d: %s", number, mx_status_text(s));
     return false;
   }
-  if (!same_addresses(mx)) {
+  if (!same_addresses(mx, &d->first)) {
     rt_say("the memory of device %d cannot lie at its own addresses in this process: something else does", number);
     mx_device_destroy(mx);
     return false;
@@ -126,6 +125,15 @@ struct rt_device *rt_owner(const void *address) {
     if (devices[k].mx && mx_allocation_range(devices[k].mx, (uintptr_t)address, &base, &bytes) == MX_OK)
       return &devices[k];
   return NULL;
+}
+
+bool rt_is_device_address(uint64_t address) {
+  uint64_t bytes_free, bytes;
+  for (int k = 0; k < rt_device_count(); k++)
+    if (devices[k].mx && mx_memory_info(devices[k].mx, &bytes_free, &bytes) == MX_OK &&
+        address - devices[k].first < bytes)
+      return true;
+  return false;
 }
 
 /* ---- which one a thread uses --------------------------------------------------------------------------------------*/

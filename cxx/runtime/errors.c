@@ -69,11 +69,17 @@ static cudaError_t of_trap(mx_trap_kind kind) {
   }
 }
 
+bool (*rt_host_memory)(uint64_t address, char *text, size_t size);
+
 /* Who has seen a trap knows enough; later calls only fail. */
 static cudaError_t trapped(struct rt_device *d) {
   mx_trap_info trap = {.struct_size = sizeof trap};
   if (!d || mx_device_trap(d->mx, &trap) != MX_OK) return cudaErrorLaunchFailure;
-  if (trap.kind != MX_TRAP_ASSERT && !atomic_exchange(&d->told, true)) rt_say("%s", trap.text);
+  char more[512];
+  if (trap.kind == MX_TRAP_ASSERT || atomic_exchange(&d->told, true)) return of_trap(trap.kind);
+  if (trap.kind == MX_TRAP_OUT_OF_BOUNDS && trap.has_address && rt_host_memory(trap.address, more, sizeof more))
+    rt_say("%s\n  %s", trap.text, more);
+  else rt_say("%s", trap.text);
   return of_trap(trap.kind);
 }
 

@@ -246,6 +246,17 @@ cudaError_t rt_symbol(struct rt_device *d, const void *host, mx_addr *address, u
   return rt_error(cudaErrorInvalidSymbol);
 }
 
+/* The variable for which the host has this address; NULL: there is none. */
+const char *rt_variable_at(const void *host) {
+  const char *name = NULL;
+  pthread_mutex_lock(&rt_lock);
+  for (unsigned b = 0; b < BUCKETS && !name; b++)
+    for (struct rt_variable *v = variables[b]; v && !name; v = v->next)
+      if (!v->managed && (uintptr_t)host - (uintptr_t)v->host < v->size) name = v->name;
+  pthread_mutex_unlock(&rt_lock);
+  return name;
+}
+
 /* Managed variables have their addresses before the program touches them. */
 char __cudaInitModule(void **handle) {
   struct rt_device *d = rt_current();

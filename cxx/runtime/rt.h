@@ -46,6 +46,7 @@ struct rt_variable {
 /* ---- devices, streams, events -----------------------------------------------------------------------------------*/
 struct rt_device {
   mx_device *mx;
+  mx_addr first; /* where its memory begins */
   int number;
   uint32_t reaches;     /* a bit for each peer whose memory its kernels may use; rt_lock */
   _Atomic bool told;    /* what its trap says has been printed */
@@ -93,6 +94,7 @@ int rt_device_count(void);
 struct rt_device *rt_current(void); /* the thread's device, made when first used; NULL: that failed */
 struct rt_device *rt_device(int number);
 struct rt_device *rt_owner(const void *address); /* the device whose memory it is, or NULL */
+bool rt_is_device_address(uint64_t address);     /* allocated or not */
 void rt_flush(void);                             /* hands what kernels have printed to stdout */
 /* How much text is kept for that; *text, to be freed, gets what is behind the first `from` bytes. */
 size_t rt_printed(size_t from, char **text);
@@ -100,11 +102,14 @@ int rt_lanes(void); /* of a warp, as the program's modules say */
 
 /* What the last call to mx was refused for, on stderr. */
 void rt_explain(struct rt_device *d);
+/* True: it is the host's, and the text says what. Set by host_memory.c, which knows devices and variables. */
+extern bool (*rt_host_memory)(uint64_t address, char *text, size_t size);
 
 /* registry.c */
 struct rt_function *rt_find_function(const void *host);
 void rt_add_variable(void **handle, const void *host, void **managed, const char *name, size_t size);
 mx_kernel *rt_kernel(struct rt_device *d, const void *host, cudaError_t *e);
+const char *rt_variable_at(const void *host); /* its name; NULL: there is none */
 cudaError_t rt_symbol(struct rt_device *d, const void *host, mx_addr *address, uint64_t *bytes);
 void rt_forget_modules(int device); /* after a reset of the device */
 void rt_forget_function(const void *host);
