@@ -252,7 +252,10 @@ PER_THREAD := $(patsubst %,cuda%_ptsz,EventRecord EventRecordWithFlags FreeAsync
   StreamEndCapture StreamGetFlags StreamGetPriority StreamIsCapturing StreamQuery StreamSynchronize StreamWaitEvent \
   Memcpy3DPeerAsync MemcpyFromArrayAsync MemcpyToArrayAsync Memset3DAsync StreamCopyAttributes StreamGetAttribute \
   StreamSetAttribute StreamGetCaptureInfo StreamGetDevice StreamGetId GetDriverEntryPoint GetDriverEntryPointByVersion \
-  GraphInstantiateWithParams) $(patsubst %,cuda%_ptds,Memcpy Memcpy2D Memcpy3D Memset Memset2D Memset3D MemcpyToSymbol \
+  GraphInstantiateWithParams MemDiscardAndPrefetchBatchAsync MemDiscardBatchAsync MemPrefetchBatchAsync \
+  Memcpy3DBatchAsync MemcpyBatchAsync SignalExternalSemaphoresAsync StreamBeginCaptureToGraph \
+  StreamUpdateCaptureDependencies WaitExternalSemaphoresAsync) \
+  $(patsubst %,cuda%_ptds,Memcpy Memcpy2D Memcpy3D Memset Memset2D Memset3D MemcpyToSymbol \
   MemcpyFromSymbol Memcpy2DToArray Memcpy2DFromArray Memcpy2DArrayToArray Memcpy3DPeer MemcpyArrayToArray \
   MemcpyFromArray MemcpyToArray)
 $(RTSO): $(RT_OBJ) $(LIBSO) $(BUILD)/libmxrt.map

@@ -222,6 +222,22 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t count, enum cudaMemcpy
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream) {
   return copy(to, from, count, kind, stream, true);
 }
+/* Version 13 has left failed out, so that the stream is in its place. What the attributes say is of no account here. */
+cudaError_t cudaMemcpyBatchAsync(void **to, void **from, size_t *sizes, size_t count, void *attributes,
+                                 size_t *first_copies, size_t attribute_count, size_t *failed, cudaStream_t stream);
+cudaError_t cudaMemcpyBatchAsync(void **to, void **from, size_t *sizes, size_t count, void *attributes,
+                                 size_t *first_copies, size_t attribute_count, size_t *failed, cudaStream_t stream) {
+  (void)attributes, (void)first_copies, (void)attribute_count;
+  if (rt_is_version_13()) stream = (cudaStream_t)failed, failed = NULL;
+  if (!to || !from || !sizes || !count) return rt_error(cudaErrorInvalidValue);
+  for (size_t k = 0; k < count; k++) {
+    const cudaError_t e = copy(to[k], from[k], sizes[k], cudaMemcpyDefault, stream, true);
+    if (e == cudaSuccess) continue;
+    if (failed) *failed = k;
+    return e;
+  }
+  return cudaSuccess;
+}
 cudaError_t cudaMemcpyPeer(void *to, int todevice, const void *from, int fromdevice, size_t count) {
   return (void)todevice, (void)fromdevice, copy(to, from, count, cudaMemcpyDefault, NULL, false);
 }

@@ -45,10 +45,11 @@ X(cudaLibraryGetUnifiedFunction) X(cudaLogsCurrent) X(cudaLogsDumpToFile) X(cuda
 X(cudaLogsRegisterCallback) X(cudaLogsUnregisterCallback) X(cudaMemDiscardAndPrefetchBatchAsync)
 X(cudaMemDiscardBatchAsync) X(cudaMemGetDefaultMemPool) X(cudaMemGetMemPool) X(cudaMemPoolExportPointer)
 X(cudaMemPoolExportToShareableHandle) X(cudaMemPoolImportFromShareableHandle) X(cudaMemPoolImportPointer)
-X(cudaMemPrefetchBatchAsync) X(cudaMemSetMemPool) X(cudaMemcpy3DBatchAsync) X(cudaMemcpyBatchAsync)
+X(cudaMemPrefetchBatchAsync) X(cudaMemSetMemPool) X(cudaMemcpy3DBatchAsync)
 X(cudaMipmappedArrayGetMemoryRequirements) X(cudaMipmappedArrayGetSparseProperties)
 X(cudaSignalExternalSemaphoresAsync) X(cudaStreamBeginCaptureToGraph) X(cudaStreamUpdateCaptureDependencies)
-X(cudaVDPAUGetDevice) X(cudaVDPAUSetVDPAUDevice) X(cudaWaitExternalSemaphoresAsync)
+X(cudaVDPAUGetDevice) X(cudaVDPAUSetVDPAUDevice) X(cudaWaitExternalSemaphoresAsync) X(__cudaGetProcAddress)
+X(__cudaRegisterHostVar) X(__cudaRegisterUnifiedTable)
 // clang-format on
 #undef X
 

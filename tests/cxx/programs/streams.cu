@@ -16,6 +16,29 @@ __global__ void add_from(int *to, const int *from, int n) {
 static void CUDART_CB count(cudaStream_t, cudaError_t status, void *user) { *(int *)user += status == cudaSuccess; }
 static void CUDART_CB host(void *user) { *(int *)user *= 10; }
 
+// Two copies by one call, of which each version has another form.
+#if CUDART_VERSION < 12080
+struct cudaMemcpyAttributes;
+extern "C" cudaError_t cudaMemcpyBatchAsync(void **, void **, size_t *, size_t, cudaMemcpyAttributes *, size_t *,
+                                            size_t, size_t *, cudaStream_t);
+#endif
+static cudaError_t copy_batch(void **to, void **from, size_t *sizes, cudaStream_t stream) {
+#if CUDART_VERSION < 12080
+  size_t failed;
+  return cudaMemcpyBatchAsync(to, from, sizes, 2, nullptr, nullptr, 0, &failed, stream);
+#else
+  cudaMemcpyAttributes a = {};
+  a.srcAccessOrder = cudaMemcpySrcAccessOrderStream;
+  size_t first = 0;
+#if CUDART_VERSION < 13000
+  size_t failed;
+  return cudaMemcpyBatchAsync(to, from, sizes, 2, &a, &first, 1, &failed, stream);
+#else
+  return cudaMemcpyBatchAsync((const void **)to, (const void **)from, sizes, 2, &a, &first, 1, stream);
+#endif
+#endif
+}
+
 int main() {
   int *pinned;
   CHECK(cudaMallocHost(&pinned, STREAMS * PIECE * sizeof(int)));
@@ -57,6 +80,14 @@ int main() {
     EXPECT(pinned[i] == expected);
     sum += pinned[i];
   }
+
+  int from[6] = {1, 2, 3, 4, 5, 6}, back[6] = {0};
+  void *to[] = {d, d + 4}, *here[] = {from + 3, from}, *there[] = {back, back + 3};
+  size_t sizes[] = {3 * sizeof(int), 3 * sizeof(int)};
+  CHECK(copy_batch(to, here, sizes, s[1]));
+  CHECK(copy_batch(there, to, sizes, s[1]));
+  CHECK(cudaStreamSynchronize(s[1]));
+  EXPECT(back[0] == 4 && back[2] == 6 && back[3] == 1 && back[5] == 3);
   for (int k = 0; k < STREAMS; k++) CHECK(cudaStreamDestroy(s[k]));
   CHECK(cudaEventDestroy(begin));
   CHECK(cudaEventDestroy(end));
