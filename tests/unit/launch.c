@@ -6,6 +6,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -399,6 +400,21 @@ static void streams_wait_for_events(void **state) {
   assert_int_equal(mx_event_destroy(begin), MX_OK);
 }
 
+static void ends_late(void *user) {
+  nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+  atomic_store((atomic_bool *)user, true);
+}
+static void a_device_waits_for_all_streams(void **state) {
+  (void)state;
+  atomic_bool over = false;
+  mx_stream *s;
+  assert_int_equal(mx_stream_create(d, MX_STREAM_NON_BLOCKING, &s), MX_OK);
+  assert_int_equal(mx_stream_call(s, ends_late, &over), MX_OK);
+  assert_int_equal(mx_device_synchronize(d), MX_OK);
+  assert_true(over);
+  assert_int_equal(mx_stream_destroy(s), MX_OK);
+}
+
 static void failures_of_a_stream_are_reported_once(void **state) {
   (void)state;
   mx_stream *s;
@@ -496,6 +512,7 @@ int main(void) {
       TEST(freeing_what_is_not_there_is_a_trap),
       TEST(streams_run_in_order),
       TEST(streams_wait_for_events),
+      TEST(a_device_waits_for_all_streams),
       TEST(failures_of_a_stream_are_reported_once),
       TEST(a_reset_ends_what_runs),
       TEST(a_reset_ends_what_waits),

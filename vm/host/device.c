@@ -136,7 +136,7 @@ mx_status mx_device_reset(mx_device *d) {
 
 mx_status mx_device_synchronize(mx_device *d) {
   if (!d) return MX_INVALID_VALUE;
-  mx_status s = mx__streams_drain(d);
+  mx_status s = mx__streams_drain_all(d);
   mx__output_flush(d);
   return s == MX_OK ? mx__device_usable(d) : s;
 }

@@ -189,9 +189,10 @@ void mx__alone_done(struct mx_device *d);
 /* stream.c */
 /* A call begins that comes after what is queued in the device's blocking streams. */
 mx_status mx__device_enter(struct mx_device *d);
-void mx__streams_wait(struct mx_device *d);       /* for all blocking streams; failures stay for the next drain */
-mx_status mx__streams_drain(struct mx_device *d); /* the same, and the first failure, once */
-void mx__streams_drop(struct mx_device *d);       /* throws queued work away and stops what runs */
-void mx__streams_free(struct mx_device *d);       /* waits for all; ends streams and events */
+void mx__streams_wait(struct mx_device *d);           /* for all blocking streams; failures stay for the next drain */
+mx_status mx__streams_drain(struct mx_device *d);     /* the same, and the first failure, once */
+mx_status mx__streams_drain_all(struct mx_device *d); /* non-blocking streams, too */
+void mx__streams_drop(struct mx_device *d);           /* throws queued work away and stops what runs */
+void mx__streams_free(struct mx_device *d);           /* waits for all; ends streams and events */
 
 #endif

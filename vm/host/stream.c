@@ -185,24 +185,35 @@ static void forget(mx_status *failure, char **text) {
   *text = NULL;
 }
 
-mx_status mx__streams_drain(struct mx_device *d) {
-  mx__lock(&d->queues);
-  while (d->blocking_pending) mx__wait(&d->queues_moved, &d->queues);
+static bool any_busy(const struct mx_device *d) {
+  for (const mx_stream *s = d->streams; s; s = s->next)
+    if (s->busy || s->first) return true;
+  return false;
+}
+
+/* d->queues is held and released. */
+static mx_status report_first(struct mx_device *d) {
   for (mx_stream *s = d->streams; s && d->async_failure != MX_OK; s = s->next)
     if (s == d->async_stream) forget(&s->failure, &s->text);
   return report(d, &d->async_failure, &d->async_text);
+}
+
+mx_status mx__streams_drain(struct mx_device *d) {
+  mx__lock(&d->queues);
+  while (d->blocking_pending) mx__wait(&d->queues_moved, &d->queues);
+  return report_first(d);
+}
+
+mx_status mx__streams_drain_all(struct mx_device *d) {
+  mx__lock(&d->queues);
+  while (any_busy(d)) mx__wait(&d->queues_moved, &d->queues);
+  return report_first(d);
 }
 
 mx_status mx__device_enter(struct mx_device *d) {
   mx_status s = mx__streams_drain(d);
   mx__output_flush(d);
   return s == MX_OK ? mx__device_usable(d) : s;
-}
-
-static bool any_busy(const struct mx_device *d) {
-  for (const mx_stream *s = d->streams; s; s = s->next)
-    if (s->busy || s->first) return true;
-  return false;
 }
 
 void mx__streams_drop(struct mx_device *d) {
