@@ -27,7 +27,7 @@ static int by_place(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-/* The line that was asked for last: messages come sorted, and many may speak of one long line. */
+/* The source line that was found last: messages come sorted by place, and many may be about one long line. */
 struct reader {
   uint32_t file, line;
   const char *at, *text;
@@ -173,7 +173,7 @@ static void run(mx_asm_result *r, const char *text, size_t size, const mx_asm_op
   if (!r->bytes) longjmp(r->oom, 1);
 }
 
-/* A frame of its own for the jump: no variable of a caller can be lost. False: out of memory. */
+/* A function of its own for setjmp, so that no variable of the caller is lost. False: out of memory. */
 static bool attempt(mx_asm_result *r, const char *text, size_t size, const mx_asm_options *options) {
   if (setjmp(r->oom)) return false;
   run(r, text, size, options);

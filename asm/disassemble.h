@@ -1,4 +1,4 @@
-/* Modules as text, for what has read them already. */
+/* Modules as text: for the disassembler's callers, which have the image already. */
 #ifndef MX_ASM_DISASSEMBLE_H
 #define MX_ASM_DISASSEMBLE_H
 

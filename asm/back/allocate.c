@@ -1,4 +1,4 @@
-/* Gives every register a slot. Separate because how slots are shared is nobody else's business; must not know words.
+/* Gives every register a slot. Separate because no other file depends on how slots are shared; must not know words.
  *
  * First fit over live ranges with their holes: each slot has a bit for every point of the function (the point i lies
  * before instruction i), set while the slot is taken. Registers come in the order in which they begin to live, so low
@@ -106,8 +106,9 @@ static int compare_order(const void *x, const void *y) {
   return a->reg < b->reg ? -1 : a->reg > b->reg;
 }
 
-/* Cells are plenty, and there may be tens of thousands of registers in them: no bits, just a heap of the cells in use
- * by the point where each falls free. Pairs come first and have cells of their own. */
+/* Cells are not scarce, and tens of thousands of registers may be in them. So instead of bits for each point there is
+ * one heap of the cells in use, by the point at which each becomes free. Pairs come first and have cells of their own.
+ */
 struct cells {
   struct {
     uint32_t free_at, cell;

@@ -19,7 +19,8 @@ struct back_reg {
   uint8_t width;  /* slots it takes: 2 for .b128, else 1 */
   uint8_t file;   /* enum back_file */
   bool temporary; /* made by a spill: may not be spilled itself */
-  bool one_write; /* made by the front for one instruction: one definition, never read where that was masked off */
+  bool one_write; /* made by the front for one instruction: written once, and never read by lanes that did not write it
+                   */
   int32_t fixed;
   uint32_t slot; /* the answer of allocation */
 };
@@ -52,7 +53,7 @@ uint8_t mx__type_file(uint8_t type);
 uint8_t mx__type_width(uint8_t type);
 
 /* Rewriting a body instruction by instruction: begin, then for every old instruction set place[i] = n and emit what
- * stands in its place, then finish. What is emitted before the first announcement runs once, before any label. */
+ * replaces it, then finish. What is emitted before place[0] is set runs once, before any label. */
 struct back_rewrite {
   struct ir_insn *insns;
   uint32_t n, capacity;

@@ -1,4 +1,4 @@
-/* The questions that every part of the back asks about an instruction or a register.
+/* What every file of the back asks about an instruction or a register, such as which operands it writes.
  * Separate so that liveness, allocation and encoding give the same answers; must not know what they do with them. */
 #include "back.h"
 

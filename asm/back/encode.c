@@ -426,7 +426,7 @@ static void close_shared(struct mx_arena *arena, const struct calls *c, uint32_t
   out->shared = list, out->nshared = count;
 }
 
-/* A name that is only declared has no number in the image; whoever uses it is told. */
+/* A function that is only declared has no number in the image: an instruction that names it is an error. */
 static bool check_used(struct mx_diags *diags, const struct ir_module *m, const uint32_t *number, uint32_t f,
                        struct ir_loc loc) {
   if (number[f] != IR_NONE) return true;

@@ -25,8 +25,8 @@ struct occurrence {
 /* Registers that are alive across blocks are followed GROUP at a time, one bit each: so memory stays in proportion to
  * the blocks, and a register that lives through thousands of them costs next to nothing. */
 enum { GROUP = 64 };
-/* Steps of this, one for a group in a block, take about a second. Where text is made to need more, its registers count
- * as alive everywhere: right as well, only wasteful. */
+/* So many steps, of one group in one block each, take about a second. Of hostile text that needs more, all registers
+ * count as alive everywhere, which is right as well and only takes more slots. */
 #ifndef MAX_WORK
 #define MAX_WORK (UINT64_C(1) << 25)
 #endif
@@ -189,7 +189,7 @@ static void ranges_of_block(struct finder *f, uint32_t block, bool alive, const 
   while (n--) {
     uint32_t i = o[n].insn;
     if (o[n].flags & WRITES && !alive) {
-      /* Never read again, yet the write needs a place that nobody else uses just then. */
+      /* Never read again, yet the write needs a slot that no other register has at that point. */
       end = i + 2, alive = true;
     }
     if (o[n].flags & KILLS) add_range(f, i + 1, end), alive = false;

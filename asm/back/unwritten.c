@@ -1,6 +1,6 @@
 /* Registers that are certainly read before they are written: a warning where no path to the read has a write. Separate
- * because everything else in the back takes programs as they are. Only registers of the author's, and of these only
- * those that the text reads before it writes them: nearly no program has any, so nearly none pays. */
+ * because everything else in the back takes programs as they are. Looked at are only registers that the author named
+ * and that the text reads before it writes them: hardly any program has one, so this costs hardly any program time. */
 #include "back.h"
 
 #include <string.h>

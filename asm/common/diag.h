@@ -1,4 +1,4 @@
-/* Diagnostics of a run: collected, sorted by place, printed by tools. */
+/* Diagnostics of one assembly: collected here, sorted by place in assemble.c, printed by the programs. */
 #ifndef MX_ASM_DIAG_H
 #define MX_ASM_DIAG_H
 #include "ir.h"

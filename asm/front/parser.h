@@ -1,6 +1,6 @@
-/* What parsing leaves behind: a module's declarations and, per function, its statements with names not yet looked up.
- * Lowering (lower.c) turns each function into IR. Two steps, because functions, labels and whether registers are
- * implicit are known only at the end. */
+/* The result of parsing: a module's declarations and, per function, its statements with names not yet looked up.
+ * Lowering (asm/lower/lower.c) turns each function into instructions (ir.h). These are two steps, because functions,
+ * labels and whether registers are implicit are known only at the end of the text. */
 #ifndef MX_ASM_PARSER_H
 #define MX_ASM_PARSER_H
 #include "lexer.h"

@@ -223,7 +223,8 @@ static bool cut(struct suffixes *x, const char *mnemonic) {
   return x->n > 2;
 }
 
-/* Those of one kind keep their order; what is part of the name stands behind the base, though behind types, too. */
+/* Suffixes of one kind keep their order. One that is part of the name (NAME) comes directly after the base, or after
+ * types. */
 enum kind { FREE, NAME, SPACE, LAYOUT, TYPE };
 static enum kind kind_of(const char *suffix, size_t len) {
   static const struct {

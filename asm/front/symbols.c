@@ -143,7 +143,8 @@ static uint32_t edit_distance(const char *a, const char *b, uint32_t most) {
   return last[m];
 }
 
-/* A word cut short is as far away as still counts: glob for global. */
+/* The edit distance; `most`, the largest that counts as near, for a word that is a beginning of the candidate: glob for
+ * global. */
 static uint32_t distance(const char *want, size_t len, const char *candidate, uint32_t most) {
   const uint32_t d = edit_distance(want, candidate, most);
   return d > most && len >= 4 && most && !strncmp(want, candidate, len) ? most : d;

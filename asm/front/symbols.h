@@ -32,7 +32,8 @@ enum sym_kind {
 
 struct sym {
   uint8_t kind, type, vec; /* vec: elements of a vector register, else 0 */
-  bool implicit, write_in_error /* its write is in error: reads are no news */, is_unsigned, is_float, is_array, used;
+  bool implicit, write_in_error /* its write is in error: reads are not reported */, is_unsigned, is_float, is_array,
+      used;
   uint32_t index;
   uint64_t value; /* constant, local offset */
   uint32_t elem;  /* bytes of one array element */

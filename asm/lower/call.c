@@ -2,8 +2,8 @@
  *
  * How parameters of .func travel follows from the signature alone, so that indirect calls agree with it: scalars in
  * slots, arrays in memory at %local_top + offset of the caller, which is %local_base + offset of the callee. What is
- * done with a parameter inside a function is that function's business: a scalar accessed in parts, or whose address is
- * taken, gets a home in the frame. */
+ * done with a parameter inside a function does not change how it travels: a scalar accessed in parts, or whose address
+ * is taken, gets memory in the frame ("home" below) and is stored there. */
 #include "lower.h"
 
 #include <string.h>

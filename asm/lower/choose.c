@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Operands lined up with a row's; NULL: one that the text left out. */
+/* The text's operand for each operand of a row; NULL: the text left it out. */
 struct lineup {
   const struct val *v[MX_MAX_OPNDS];
 };
@@ -444,8 +444,8 @@ static bool refuse_minus(struct lower *l, const char *mnemonic, const struct lin
   return false;
 }
 
-/* How far an overload of an intrinsic is from the operands' types: 0 they are its own (bits go with everything), more
- * for each of another sign, -1 for another kind of number. */
+/* How far an overload of an intrinsic is from the operands' types: 0 if they are the same (bits fit every type), one
+ * more for each of another sign, -1 if one is another kind of number. */
 static int distance(const struct lineup *lu, const struct mx_op_info *row) {
   int n = 0;
   for (unsigned k = 0; k < row->nopnds; k++) {

@@ -1,6 +1,5 @@
 /* Calls of functions that a text declares and does not define, by their names in the tables: `.extern .func __nv_expf`,
- * `.extern .func __syncthreads_or`, vprintf. Separate from call.c: nothing is called, an instruction stands in the
- * place.
+ * `.extern .func __syncthreads_or`, vprintf. Separate from call.c: nothing is called, an instruction replaces the call.
  *
  * What a C compiler passes is made into what the row takes: integers below 32 bits come in 32, truth values are
  * integers, addresses are registers, and results beyond the first go through pointers behind the other arguments. */
@@ -60,7 +59,7 @@ static unsigned bits_of(const struct lower *l, const struct ir_opnd *o) {
   return o->kind == IR_REG ? mx__types[l->out->regs[o->reg].type].bits : 0;
 }
 
-/* What it costs to make one of the other; -1: that is not the same value. Literals go with everything. */
+/* What it costs to convert a value from one type to the other; -1: it would not be the same value. Literals fit all. */
 static int cost(unsigned have, unsigned want) {
   if (!have || have == want) return 0;
   if (have < 64 && want < 32) return want == 1 ? 1 : have >= want || want == 8 ? 2 : -1;

@@ -82,7 +82,7 @@ int differ_costs(const char *jitc, const char *level, const char *row) {
 }
 
 /* ---- statements ------------------------------------------------------------------------------------------------*/
-/* differ --statements --jitc PATH: what compiling costs grows with the statements that gcc is told, and these, unlike
+/* differ --statements --jitc PATH: what compiling costs grows with the statements that gcc gets, and these, unlike
  * times, are the same each time. */
 static long statements(const char *jitc, const char *level, unsigned op, unsigned n, const char *module,
                        const char *object) {

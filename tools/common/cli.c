@@ -1,4 +1,4 @@
-/* Command lines, files and text of the tools. Apart from main programs so that all tools behave alike. */
+/* Command lines, files and text of the tools. Separate from the main programs so that all tools behave alike. */
 #include "cli.h"
 
 #include <assert.h>
@@ -38,7 +38,7 @@ static const char *nearest(const struct cli *c, const char *name, size_t n) {
   return best;
 }
 
-/* --list-options, for completion and tests: the table as it is, a line an option. Not in --help: people have that. */
+/* --list-options, for completion and tests: the table as it is, a line for each option. --help does not mention it. */
 static _Noreturn void list_options(const struct cli *c) {
   static const char *const args[] = {[CLI_NONE] = "none", [CLI_REQUIRED] = "required", [CLI_OPTIONAL] = "optional"};
   for (const struct cli_option *o = c->options; o->id; o++)

@@ -37,7 +37,7 @@ struct cli {
 /* The next option's id, CLI_WORD or CLI_END. *value: the option's value (NULL: none given) or the word. Wrong usage
  * ends the program with its message. */
 int cli_next(struct cli *c, const char **value);
-/* Takes the word behind it too, whatever it looks like, if there is one. */
+/* Takes the next word of the command line as a value, even if it looks like an option; none is left: no change. */
 void cli_take(struct cli *c, const char **value);
 
 /* Message on stderr, "Try 'tool --help'", exit status 2. */
@@ -51,8 +51,9 @@ bool cli_real(const char *text, double *value);
 bool cli_color_mode(const char *when); /* false: not a mode */
 bool cli_color(FILE *stream);
 
-/* First of all. What opens a file never gets the number of a standard stream that is closed, which then fails as it
- * should; where the system limits the sizes of files, writing fails, and the program goes on to say so. */
+/* Called first in main. A file that is opened never gets the number of a standard stream that is closed, so that
+ * writing to that stream fails as it should; and at the system's limit for the sizes of files a write fails, instead of
+ * a signal ending the program. */
 void cli_begin(void);
 /* Flushes stdout; a failure there (full disk, closed pipe) turns status 0 into CLI_HOST with a message. */
 int cli_finish(const char *tool, int status);

@@ -1,4 +1,4 @@
-/* The parts of mxasm, for its main program. */
+/* The views and lists of mxasm, for its main program. */
 #ifndef MX_TOOLS_MXASM_H
 #define MX_TOOLS_MXASM_H
 #include <stdbool.h>

@@ -28,7 +28,7 @@ struct side {
 
 static void keep_output(void *user, const char *text, size_t size) { text_add(user, text, size); }
 
-/* What failed has been said. */
+/* False: what failed has been printed. */
 static bool open_side(struct side *s, const struct comparison *c, mx_jit_mode jit) {
   *s = (struct side){.config = *c->config, .stop.struct_size = sizeof s->stop};
   s->config.threads = 1; /* a fixed order of everything */
@@ -67,7 +67,7 @@ static bool begin_session(struct side *s) {
   free(why);
   return false;
 }
-/* The program's own breakpoints are not what is looked for. */
+/* Goes on past breakpoints that the program itself contains (brkpt). */
 static bool go_on(struct side *s) {
   bool good;
   do good = mx_debug_go(s->session, MX_DEBUG_CONTINUE, 0, 0, 1, &s->stop) == MX_OK;

@@ -24,7 +24,7 @@ struct watch {
   mx_device *device;
 };
 
-/* Nothing goes on any more: said once, on a terminal, while the launch goes on spinning. */
+/* The launch makes no progress any more: this is said once, on a terminal, and the launch goes on spinning. */
 static void say_stuck(const struct watch *w, const char *who) {
   char *text = format(
       "mxrun: %s makes no progress: all lanes spin or wait, and no register changes%s\n"

@@ -62,7 +62,8 @@ int exit_status_of(mx_status s) {
   }
 }
 
-/* Nothing but bytes of text that assemble: a module's own magic decides, not the file's suffix. */
+/* Whether the bytes are a module, by its first four bytes and not by the file's suffix; all else is text to assemble.
+ */
 static bool is_container(const char *bytes, size_t size) { return size >= 4 && !memcmp(bytes, "MXB\n", 4); }
 
 bool load_module(mx_device *d, const char *name, const char *bytes, size_t size, bool color, mx_module **module,

@@ -1,4 +1,4 @@
-/* mxrun: which command. */
+/* mxrun's main function: calls the command that the first word names, or runs a kernel. */
 #include "mxrun.h"
 
 #include <string.h>

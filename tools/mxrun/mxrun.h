@@ -1,4 +1,4 @@
-/* The parts of mxrun, for each other. */
+/* What the files of mxrun share: devices and modules, arguments, launches, and the commands. */
 #ifndef MX_TOOLS_MXRUN_H
 #define MX_TOOLS_MXRUN_H
 #include "data.h"
@@ -40,7 +40,7 @@ bool load_module(mx_device *d, const char *name, const char *bytes, size_t size,
  * NULL and an exit status. */
 mx_module *load_program(mx_device *d, const char *name, const char *bytes, size_t size, int *status);
 mx_kernel *kernel_of(mx_module *module, const char *kernel, const char *name, int *status);
-/* What the kernel itself demands of a launch. */
+/* Puts into a configuration what the kernel itself demands: its block if none is given, clusters, cooperation. */
 void kernel_shape(mx_kernel *kernel, mx_launch_config *config, bool block_given);
 /* The device's last error, or the status's text; malloc'ed. */
 char *failure_text(mx_device *d, mx_status s);
@@ -78,7 +78,7 @@ bool dump_code(const mx_kernel *k, const char *path, const char *name, const cha
 
 /* check.c: "race,sync" as a set; false: one of them is no tool. */
 bool parse_tools(const char *text, uint32_t *tools);
-/* Patterns of findings that are not to be told, of a file; wrong usage ends the program. */
+/* Patterns of findings that are not to be shown, read from a file; wrong usage ends the program. */
 struct suppressions {
   char **at;
   size_t n;
@@ -88,7 +88,8 @@ void read_suppressions(struct suppressions *s, const char *path);
 char *finding_name(const mx_finding *f);
 ptrdiff_t finding_matches(char *const *patterns, size_t n, const mx_finding *f);
 void free_suppressions(struct suppressions *s);
-/* Tells what the device's tools have found, on stderr or, j not NULL, into `j` as an array. How much that was. */
+/* Prints what the device's tools have found, on stderr or, if j is not NULL, into `j` as an array. Returns how many
+ * findings these are. */
 size_t tell_findings(mx_device *d, const struct suppressions *s, struct text *j);
 
 /* ---- args.c ----------------------------------------------------------------------------------------------*/

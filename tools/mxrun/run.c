@@ -1,4 +1,4 @@
-/* mxrun FILE: one launch, or some behind one another, their arguments, and what is shown and kept of them. */
+/* mxrun FILE: one launch, or several one after the other, their arguments, and what is shown and saved of them. */
 #include "mxrun.h"
 
 #include "profile.h"
@@ -348,7 +348,7 @@ static mx_status run_job(struct job *job, const struct jobs *all, mx_device *d, 
   return s;
 }
 
-/* --print, --save and --expect, behind the last launch; status: what the command ends with so far. */
+/* --print, --save and --expect, after the last launch. status: the exit status so far. */
 static int show_wishes(struct args *last, mx_device *d, const struct showing *show, struct text *j, int status) {
   const char *comma = "", *value;
   bool fetched = true;
@@ -395,7 +395,7 @@ static int show_wishes(struct args *last, mx_device *d, const struct showing *sh
   return status;
 }
 
-/* One behind the other until one does not end well. */
+/* Runs the launches one after the other until one fails. */
 static int run_jobs(struct jobs *all, mx_device *d, const struct showing *show, struct output *out) {
   struct args *last = &all->at[all->n - 1].args;
   for (size_t k = 0; k < show->nwishes; k++) { /* wrong wishes are refused before anything runs */

@@ -142,7 +142,7 @@ struct mx_warp {
   uint32_t nsplits;
   uint64_t live;          /* lanes that have not exited */
   uint32_t spins;         /* turns at the end of which all splits were spinning, since a join last released lanes */
-  uint32_t spin_limit;    /* how many of these there may be before a join does */
+  uint32_t spin_limit;    /* how many such turns there may be before a join releases its lanes */
   uint64_t clock;         /* %clock64, where clocks are kept */
   unsigned char *local;   /* local memory, one lane's behind another's, each launch->local_bytes long */
   const uint32_t *tid[3]; /* for each dimension an array by lane */

@@ -170,7 +170,8 @@ struct mx_jit_help {
    * the body has to do it. */
   uint32_t (*wait)(struct mx_exec *x, uint32_t n);
   /* For lanes that run one by one, see lane_loops.h. keep: where MX_KEPT_STORES stores can be recorded; NULL: nowhere.
-   * make_kept: makes the recorded stores up to `end`. took: a loop has run so many rounds, which took so long. */
+   * make_kept: makes the recorded stores up to `end`. took: a loop, known by the bounds cache `number`, has run so many
+   * rounds in this form since the time stamp counter was `since`. */
   unsigned char *(*keep)(struct mx_exec *x);
   void (*make_kept)(struct mx_exec *x, void *end);
   void (*took)(struct mx_exec *x, uint32_t number, uint32_t form, uint64_t since, uint64_t rounds);

@@ -1,4 +1,4 @@
-/* The focus: which block, warp, lane, split and frame commands speak of. */
+/* The focus: the block, warp, lane, split and frame that commands are about. */
 #include "repl.h"
 
 #include <string.h>

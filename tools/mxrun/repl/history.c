@@ -57,7 +57,7 @@ static char *value_here(struct repl *r, const struct watched *w, const mx_debug_
   return t.s;
 }
 
-/* The last write before here; the launch then stands before it. */
+/* Goes back to before the last write; *c says what that was. */
 static mx_status step_back(struct repl *r, const struct watched *w, struct change *c) {
   uint32_t split, frame;
   mx_status s;

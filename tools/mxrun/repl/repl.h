@@ -1,7 +1,8 @@
-/* The interactive session, between its files. It stands on mx/debug.h; what it shows is what that header can tell.
+/* What the files of the interactive session share. All that it shows of a launch comes from mx/debug.h.
  *
  * A session has a target (a program, its arguments, a launch), a focus (block, warp, lane, split, frame) that every
- * stop moves, and stops. Commands answer whether they could be done; what went wrong has been said by then. */
+ * stop moves, and stops (breakpoints, watchpoints, catchpoints). Commands return whether they could be done; if not,
+ * they have printed why. */
 #ifndef MX_TOOLS_REPL_H
 #define MX_TOOLS_REPL_H
 #include "tools/mxrun/mxrun.h"
@@ -76,7 +77,7 @@ struct point {
   struct expression *compiled; /* of the condition or the watched expression, at this place: */
   const char *function;
   uint32_t pc;
-  bool known;                    /* latest is what a watched expression was */
+  bool known;                    /* `latest` is set: the value of a watched expression */
   struct value *last, *now;      /* when it fired: before, and then */
   struct value *latest, *newest; /* at the last question; at this one */
   char *failure;                 /* the condition could not be evaluated: it stops */

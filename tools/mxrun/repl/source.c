@@ -2,7 +2,7 @@
 #include "repl.h"
 
 #include "asm/disassemble.h"
-#include "vm/load/module.h" /* an image for the disassembler: no floor joins the two but this one */
+#include "vm/load/module.h" /* reads an image for the disassembler: asm/ and vm/ do not know each other */
 
 #include <ctype.h>
 #include <stdlib.h>

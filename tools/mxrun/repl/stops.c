@@ -248,7 +248,7 @@ static struct point *add(struct repl *r, enum point_kind kind, const char *place
   return r->points[r->npoints++] = p;
 }
 
-/* Into the launch, if there is one; a stop that cannot be made is not kept. */
+/* Sets the stop in the launch, if there is one; NULL: it could not be set there, and is deleted. */
 static struct point *made(struct repl *r, struct point *p) {
   if (!r->g || establish(r, p)) return p;
   point_delete(r, p);
