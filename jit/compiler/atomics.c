@@ -61,11 +61,7 @@ static bool add_to_uniform_address(struct lw *l) {
   if (!at) more = jx_op(j, GCC_JIT_BINARY_OP_MULT, t, more, gcc_jit_context_new_cast(j->c, NULL, lw_count(l, m), t));
   jv old = jv_broadcast(j, raw, jx_keep(j, add_at(l, cell, t, jx_keep(j, more), mx_w_mod(*l->ins->w) == MX_SHARED)));
   for (unsigned c = 0; at && c < l->nc; c++) lw_put(l, 0, c, old);
-  lw_go(l, end);
-  j->b = slow;
-  lw_interpret(l);
-  lw_go(l, end);
-  j->b = end;
+  lw_end_with_fallback(l, slow, end);
   return true;
 }
 

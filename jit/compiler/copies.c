@@ -66,13 +66,6 @@ static gcc_jit_rvalue *copies(struct lw *l, gcc_jit_block *slow) {
   j->b = here;
   return jx_rv(l->copies_of);
 }
-static void fall_back_and_end(struct lw *l, gcc_jit_block *slow, gcc_jit_block *end) {
-  lw_go(l, end);
-  l->j.b = slow;
-  lw_interpret(l);
-  lw_go(l, end);
-  l->j.b = end;
-}
 
 /* How many lanes fill one vector: a piece of a copy, if their elements are adjacent. */
 static unsigned row_of(const struct lw *l, unsigned bytes) { return l->j.bytes / bytes; }
@@ -171,7 +164,7 @@ static bool copy(struct lw *l) {
   }
   const unsigned n = all_places(l, bytes, source, steps, at);
   for (unsigned k = 0; k < n && n <= PREFETCHED; k++) jx_prefetch(j, lw_vector(l, pointer(l, at[k]), 0, false));
-  fall_back_and_end(l, slow, end);
+  lw_end_with_fallback(l, slow, end);
   return true;
 }
 
@@ -251,7 +244,7 @@ static void commit_or_wait(struct lw *l, unsigned op) {
   gcc_jit_rvalue *of = copies(l, slow);
   if (op == MX_CP_ASYNC_COMMIT) commit(l, of);
   else wait(l, of, mx_w_operand(l->ins->w, 0), slow, end);
-  fall_back_and_end(l, slow, end);
+  lw_end_with_fallback(l, slow, end);
 }
 static bool is_native(const struct ja *a, const struct ja_ins *i) {
   /* The ring holds copies by all lanes of a full warp, which blocks with fewer threads do not have. */

@@ -134,6 +134,13 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
   lw_reload_after_fallback(l);
 }
 void lw_interpret(struct lw *l) { run_body(l, MX_JIT_EVENT, l->ins->pc, l->live); }
+void lw_end_with_fallback(struct lw *l, gcc_jit_block *slow, gcc_jit_block *end) {
+  lw_go(l, end);
+  l->j.b = slow;
+  lw_interpret(l);
+  lw_go(l, end);
+  l->j.b = end;
+}
 /* A nap, which may use up the slice. */
 static void sleep_step(struct lw *l) {
   run_body(l, MX_JIT_SLICE, l->ins->pc + mx_w_length(*l->ins->w), l->live + l->a->words);

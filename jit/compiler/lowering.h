@@ -248,6 +248,9 @@ gcc_jit_rvalue *lw_but_lowest(struct lw *l, gcc_jit_rvalue *mask); /* the mask w
 gcc_jit_rvalue *lw_count(struct lw *l, gcc_jit_rvalue *mask);      /* how many bits of a u64 are set */
 /* The interpreter's body executes the current instruction; if that traps, the function is left. */
 void lw_interpret(struct lw *l);
+/* Ends an instruction that has a fast path, which the current block ends: in `slow` the interpreter's body executes it,
+ * and both go on in `end`. */
+void lw_end_with_fallback(struct lw *l, gcc_jit_block *slow, gcc_jit_block *end);
 /* exits.c: builds the exit from j->b, `done` instructions of the block having been executed; `live` and `uni` describe
  * the slots at that point. */
 void lw_exits_begin(struct lw *l);

@@ -103,10 +103,6 @@ bool lw_mbarrier_arrive(struct lw *l) {
     const jv n = jv_cvt(j, MX_T_u64, MX_T_u32, lw_lane_numbers(l, c, UINT32_MAX, 0));
     lw_put(l, 0, c, jv_bin(j, JX_SUB, MX_T_u64, before, jv_bin(j, JX_MUL, MX_T_u64, n, jv_k(j, MX_T_u64, once))));
   }
-  lw_go(l, end);
-  j->b = slow;
-  lw_interpret(l);
-  lw_go(l, end);
-  j->b = end;
+  lw_end_with_fallback(l, slow, end);
   return true;
 }

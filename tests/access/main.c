@@ -4,6 +4,8 @@
  * A case is a form, a space and an offset; the instruction, the way in which lanes lie and what follows are picked at
  * random. Its base is given when it is launched, so that base and offset together come to the memory's beginning, its
  * end, past either, between two elements, and to wherever the offset alone leads. --part takes every N-th case. */
+#include "tests/text.h"
+
 #include "mx/asm.h"
 #include "mx/mx.h"
 
@@ -22,18 +24,6 @@ enum {
   TARGETS = 8
 };
 
-struct text {
-  char *p;
-  size_t n, room;
-};
-static void say(struct text *t, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static void say(struct text *t, const char *format, ...) {
-  va_list args;
-  if (t->room - t->n < 4096 && !(t->p = realloc(t->p, t->room = 2 * t->room + 65536))) abort();
-  va_start(args, format);
-  t->n += (size_t)vsnprintf(t->p + t->n, t->room - t->n, format, args);
-  va_end(args);
-}
 static uint64_t draw(uint64_t *seed) { /* splitmix64 */
   uint64_t z = *seed += 0x9E3779B97F4A7C15u;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9u;
@@ -109,15 +99,15 @@ struct test {
   bool guarded;
 };
 static void line(struct text *t, const struct test *c, unsigned access, const char *address) {
-  say(t, "  %s", c->guarded ? "@%g " : "");
+  put(t, "  %s", c->guarded ? "@%g " : "");
   for (const char *p = accesses[access].text; *p; p++) {
-    if (*p == '@') say(t, "%s", spaces[c->space].suffix);
-    else if (*p == '$') say(t, "%s", address);
-    else say(t, "%c", *p);
+    if (*p == '@') put(t, "%s", spaces[c->space].suffix);
+    else if (*p == '$') put(t, "%s", address);
+    else put(t, "%c", *p);
   }
-  say(t, "\n");
+  put(t, "\n");
   if (accesses[access].kind != STORE) /* what came, into the sum */
-    say(t, "  mul.lo.u64 %%s, %%s, 31; cvt.u64.u32 %%y, %%v0; add.u64 %%s, %%s, %%y; add.u64 %%s, %%s, %%w0; "
+    put(t, "  mul.lo.u64 %%s, %%s, 31; cvt.u64.u32 %%y, %%v0; add.u64 %%s, %%s, %%y; add.u64 %%s, %%s, %%w0; "
            "cvt.u64.u32 %%y, %%v1; add.u64 %%s, %%s, %%y;\n"
            "  add.u64 %%s, %%s, %%w1; cvt.u64.u32 %%y, %%v3; add.u64 %%s, %%s, %%y;\n");
 }
@@ -126,15 +116,15 @@ static void address(struct text *t, const struct test *c, bool spread) {
   static const char *const lie[] = {"mov.u32 %o, %t;", "mov.u32 %o, 0;", "and.b32 %o, %t, 15;",
                                     "mul.lo.u32 %o, %t, 7; and.b32 %o, %o, 31;", "mul.lo.u32 %o, %t, 3;"};
   const unsigned size = accesses[c->access].bytes;
-  say(t, "  %s mul.lo.u32 %%o, %%o, %u;\n", spread ? lie[c->lie] : "mov.u32 %o, 0;", size);
+  put(t, "  %s mul.lo.u32 %%o, %%o, %u;\n", spread ? lie[c->lie] : "mov.u32 %o, 0;", size);
   if (spaces[c->space].narrow)
-    say(t, "  mov.u32 %%r, %s; cvt.u32.u64 %%q, %%at; add.u32 %%r, %%r, %%q; add.u32 %%r, %%r, %%o;\n",
+    put(t, "  mov.u32 %%r, %s; cvt.u32.u64 %%q, %%at; add.u32 %%r, %%r, %%q; add.u32 %%r, %%r, %%o;\n",
         spaces[c->space].base);
   else if (c->space == GENERIC_LOCAL)
-    say(t, "  mov.u64 %%a, mine; cvta.local.u64 %%a, %%a; add.u64 %%a, %%a, %%at; cvt.u64.u32 %%y, %%o; add.u64 %%a, "
+    put(t, "  mov.u64 %%a, mine; cvta.local.u64 %%a, %%a; add.u64 %%a, %%a, %%at; cvt.u64.u32 %%y, %%o; add.u64 %%a, "
            "%%a, %%y;\n");
   else
-    say(t, "  mov.u64 %%a, %s; add.u64 %%a, %%a, %%at; cvt.u64.u32 %%y, %%o; add.u64 %%a, %%a, %%y;\n",
+    put(t, "  mov.u64 %%a, %s; add.u64 %%a, %%a, %%at; cvt.u64.u32 %%y, %%o; add.u64 %%a, %%a, %%y;\n",
         spaces[c->space].base);
 }
 static void body(struct text *t, const struct test *c, unsigned label) {
@@ -147,15 +137,15 @@ static void body(struct text *t, const struct test *c, unsigned label) {
   case DIRECT:
   case SIDE:
     address(t, c, true);
-    if (c->form == SIDE) say(t, "  and.b32 %%q, %%t, 3; setp.ne.u32 %%p, %%q, 0; @!%%p bra E%u;\n", label);
+    if (c->form == SIDE) put(t, "  and.b32 %%q, %%t, 3; setp.ne.u32 %%p, %%q, 0; @!%%p bra E%u;\n", label);
     line(t, c, c->access, at);
-    if (c->form == SIDE) say(t, "E%u: add.u64 %%s, %%s, 1;\n", label);
+    if (c->form == SIDE) put(t, "E%u: add.u64 %%s, %%s, 1;\n", label);
     break;
   case ONE: address(t, c, false), line(t, c, c->access, at); break;
   case INDEXED: /* base + number * size */
     if (narrow || c->space == GENERIC_LOCAL) address(t, c, true);
     else
-      say(t, "  mov.u64 %%y, %s; add.u64 %%y, %%y, %%at; mul.lo.u32 %%o, %%t, %u; mad.wide.u32 %%a, %%o, %u, %%y;\n",
+      put(t, "  mov.u64 %%y, %s; add.u64 %%y, %%y, %%at; mul.lo.u32 %%o, %%t, %u; mad.wide.u32 %%a, %%o, %u, %%y;\n",
           spaces[c->space].base,
           c->lie == 1   ? 0
           : c->lie == 4 ? 2
@@ -167,20 +157,20 @@ static void body(struct text *t, const struct test *c, unsigned label) {
   case FORWARDS:
   case BACKWARDS:
     address(t, c, true);
-    say(t, "  mov.u32 %%i, 0;\nE%u:\n", label);
+    put(t, "  mov.u32 %%i, 0;\nE%u:\n", label);
     line(t, c, c->access, at);
-    if (c->form != STEADY) say(t, "  %s %d;\n", add, c->form == FORWARDS ? (int)size : -(int)size);
-    say(t, "  add.u32 %%i, %%i, 1; setp.lt.u32 %%p, %%i, 5; @%%p bra E%u;\n", label);
+    if (c->form != STEADY) put(t, "  %s %d;\n", add, c->form == FORWARDS ? (int)size : -(int)size);
+    put(t, "  add.u32 %%i, %%i, 1; setp.lt.u32 %%p, %%i, 5; @%%p bra E%u;\n", label);
     break;
   case RUN: /* beside others through the same number */
     address(t, c, true);
-    say(t, "  mov.u32 %%i, 0;\nE%u:\n", label);
+    put(t, "  mov.u32 %%i, 0;\nE%u:\n", label);
     line(t, c, plain, reg);
     line(t, c, c->access, at);
     snprintf(at, sizeof at, "%s + 16", reg);
     line(t, c, plain, at);
     line(t, c, c->access, reg);
-    say(t, "  add.u32 %%i, %%i, 1; setp.lt.u32 %%p, %%i, 3; @%%p bra E%u;\n", label);
+    put(t, "  add.u32 %%i, %%i, 1; setp.lt.u32 %%p, %%i, 3; @%%p bra E%u;\n", label);
     break;
   case NAMED: /* a variable's name, and two offsets */
     snprintf(at, sizeof at, "%s + %lld",
@@ -193,9 +183,9 @@ static void body(struct text *t, const struct test *c, unsigned label) {
     break;
   case APART: /* lanes leave a loop at different times */
     address(t, c, true);
-    say(t, "  mov.u32 %%i, 0;\nE%u:\n", label);
+    put(t, "  mov.u32 %%i, 0;\nE%u:\n", label);
     line(t, c, c->access, at);
-    say(t, "  %s %u;\n  add.u32 %%i, %%i, 1; and.b32 %%q, %%t, 7; setp.lt.u32 %%p, %%i, %%q; @%%p bra E%u;\n", add,
+    put(t, "  %s %u;\n  add.u32 %%i, %%i, 1; and.b32 %%q, %%t, 7; setp.lt.u32 %%p, %%i, %%q; @%%p bra E%u;\n", add,
         size, label);
     break;
   default: break;
@@ -219,9 +209,9 @@ static bool pick(struct test *c, uint64_t k, uint64_t seed) {
 }
 static char *module(const struct test *c, unsigned n, unsigned lanes) {
   struct text t = {0};
-  say(&t, "%s.const .align 16 .u32 fixed[%d] = {", lanes == 32 ? ".target sm_90\n" : "", EXTENT / 4);
-  for (unsigned k = 0; k < EXTENT / 4; k++) say(&t, "%s%u", k ? ", " : "", k * 2654435761u);
-  say(&t,
+  put(&t, "%s.const .align 16 .u32 fixed[%d] = {", lanes == 32 ? ".target sm_90\n" : "", EXTENT / 4);
+  for (unsigned k = 0; k < EXTENT / 4; k++) put(&t, "%s%u", k ? ", " : "", k * 2654435761u);
+  put(&t,
       "};\n.shared .align 16 .b8 tile[%d];\n"
       ".entry access(.param .u64 out, .param .u64 buf, .param .u64 at, .param .u32 which, .param .align 16 .b8 "
       "more[%d]) {\n"
@@ -233,17 +223,17 @@ static char *module(const struct test *c, unsigned n, unsigned lanes) {
       "  add.u32 %%i, %%i, 1; setp.lt.u32 %%p, %%i, %d; @%%p bra fill;\n  bar.sync 0;\n",
       EXTENT, EXTENT / 2, EXTENT, EXTENT / 4);
   for (unsigned k = 0; k < 4; k++)
-    say(&t,
+    put(&t,
         "  mad.lo.u32 %%v%u, %%t, 2654435761, %u; cvt.u64.u32 %%w%u, %%v%u; mul.lo.u64 %%w%u, %%w%u, 0x123456789;\n", k,
         77 * k, k, k, k, k);
-  for (unsigned k = 0; k < n; k++) say(&t, "  setp.eq.u32 %%here, %%which, %u; @%%here bra C%u;\n", k, k);
-  say(&t, "  bra done;\n");
+  for (unsigned k = 0; k < n; k++) put(&t, "  setp.eq.u32 %%here, %%which, %u; @%%here bra C%u;\n", k, k);
+  put(&t, "  bra done;\n");
   for (unsigned k = 0; k < n; k++) {
-    say(&t, "C%u:\n", k);
+    put(&t, "C%u:\n", k);
     body(&t, &c[k], k);
-    say(&t, "  bra done;\n");
+    put(&t, "  bra done;\n");
   }
-  say(&t,
+  put(&t,
       "done: bar.sync 0;\n  mov.u32 %%i, 0;\n"
       "sum: shl.b32 %%o, %%i, 2; ld.local.u32 %%q, [mine + %%o]; ld.shared.u32 %%r, [tile + %%o]; mul.lo.u64 %%s, %%s, "
       "31; cvt.u64.u32 %%y, %%q;\n"
@@ -251,7 +241,7 @@ static char *module(const struct test *c, unsigned n, unsigned lanes) {
       "%%i, %d; @%%p bra sum;\n"
       "  mad.wide.u32 %%a, %%t, 8, %%out; st.global.u64 [%%a], %%s;\n  exit;\n}\n",
       EXTENT / 4);
-  return t.p;
+  return t.s;
 }
 
 /* ---- running them ---------------------------------------------------------------------------------------------*/

@@ -3,6 +3,8 @@
 #ifndef MX_TESTS_CONFORM_H
 #define MX_TESTS_CONFORM_H
 
+#include "tests/text.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -30,12 +32,6 @@ struct function {
   double worst;        /* approximations: the largest error, as a part of what is allowed, */
   char worst_text[64]; /* and in words */
 };
-
-struct text {
-  char *at;
-  size_t size, room;
-};
-__attribute__((format(printf, 2, 3))) void mx__put(struct text *t, const char *format, ...);
 
 /* files.c: reads a file (text, .bin, "-"); adds its functions. False: it cannot be read. only, every: as conform's
  * options. */

@@ -21,26 +21,24 @@ static size_t cost(const struct function *f) {
 
 /* ---- text -------------------------------------------------------------------------------------------------------*/
 static void put_kernel(struct text *t, struct function *const *fs, size_t n) {
-  mx__put(t, fs[0]->warp ? ".target sm_90\n" : ".target mx64\n");
-  mx__put(t, ".visible .entry run(.param .u64 jobs) {\n  .reg .u32 %%lane;\n  .reg .b64 %%jobs, %%in, %%out;\n  .reg "
-             ".u64 %%lines, %%number;\n");
-  mx__put(t, "  .reg .u32 %%t, %%cell;\n  .reg .pred %%over, %%in_mask, %%p;\n  .shared .align 8 .b8 cells[%d];\n",
-          8 * BLOCK);
-  mx__put(t, "  mov.u32 %%t, %%tid.x;\n  mad.lo.u32 %%lane, %%ctaid.x, %d, %%t;\n  cvt.u64.u32 %%number, %%lane;\n",
-          BLOCK);
-  mx__put(t, "  mov.u32 %%cell, cells;\n  mad.lo.u32 %%cell, %%t, 8, %%cell;\n  ld.param.u64 %%jobs, [jobs];\n");
+  put(t, fs[0]->warp ? ".target sm_90\n" : ".target mx64\n");
+  put(t, ".visible .entry run(.param .u64 jobs) {\n  .reg .u32 %%lane;\n  .reg .b64 %%jobs, %%in, %%out;\n  .reg "
+         ".u64 %%lines, %%number;\n");
+  put(t, "  .reg .u32 %%t, %%cell;\n  .reg .pred %%over, %%in_mask, %%p;\n  .shared .align 8 .b8 cells[%d];\n",
+      8 * BLOCK);
+  put(t, "  mov.u32 %%t, %%tid.x;\n  mad.lo.u32 %%lane, %%ctaid.x, %d, %%t;\n  cvt.u64.u32 %%number, %%lane;\n", BLOCK);
+  put(t, "  mov.u32 %%cell, cells;\n  mad.lo.u32 %%cell, %%t, 8, %%cell;\n  ld.param.u64 %%jobs, [jobs];\n");
   for (size_t k = 0; k < n; k++) {
     const size_t at = sizeof(struct job) * k;
-    mx__put(
-        t, "{\n  ld.global.u64 %%lines, [%%jobs+%zu];\n  setp.ge.u64 %%over, %%number, %%lines;\n  @%%over bra done;\n",
+    put(t, "{\n  ld.global.u64 %%lines, [%%jobs+%zu];\n  setp.ge.u64 %%over, %%number, %%lines;\n  @%%over bra done;\n",
         at + 16);
-    mx__put(t, "  ld.global.u64 %%in, [%%jobs+%zu];\n  mad.wide.u32 %%in, %%lane, %u, %%in;\n", at, 8 * fs[k]->sig.nin);
-    mx__put(t, "  ld.global.u64 %%out, [%%jobs+%zu];\n  mad.wide.u32 %%out, %%lane, %u, %%out;\n", at + 8,
-            8 * fs[k]->sig.nout);
+    put(t, "  ld.global.u64 %%in, [%%jobs+%zu];\n  mad.wide.u32 %%in, %%lane, %u, %%in;\n", at, 8 * fs[k]->sig.nin);
+    put(t, "  ld.global.u64 %%out, [%%jobs+%zu];\n  mad.wide.u32 %%out, %%lane, %u, %%out;\n", at + 8,
+        8 * fs[k]->sig.nout);
     mx__put_function(t, fs[k]);
-    mx__put(t, "done:\n}\n");
+    put(t, "done:\n}\n");
   }
-  mx__put(t, "  ret;\n}\n");
+  put(t, "  ret;\n}\n");
 }
 
 /* ---- launches ---------------------------------------------------------------------------------------------------*/
@@ -105,10 +103,10 @@ static void run(mx_device *device, struct function *const *fs, size_t n, bool ji
   mx_module *module;
   char *messages = NULL;
   put_kernel(&t, fs, n);
-  bool fine = mx_module_load_text(device, t.at, t.size, NULL, &module, &messages) == MX_OK;
+  bool fine = mx_module_load_text(device, t.s, t.n, NULL, &module, &messages) == MX_OK;
   if (!fine && n == 1) fprintf(stderr, "conform: %s: %s", fs[0]->name, messages ? messages : "not loaded\n");
   free(messages);
-  free(t.at);
+  free(t.s);
   if (fine) {
     fine = launch(device, module, fs, n, jit);
     if (fine) mx_module_unload(module);

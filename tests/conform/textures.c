@@ -165,11 +165,11 @@ static const char *geometry_of(const struct image *i) {
 /* {layer, x, y, y}: as wide as PTX wants them. */
 static void put_vector(struct text *t, const char *layer, unsigned from, unsigned axes) {
   const unsigned n = axes + (layer != NULL), all = n == 3 ? 4 : n;
-  mx__put(t, "{");
-  if (layer) mx__put(t, "%s, ", layer);
-  for (unsigned k = 0; k < axes; k++) mx__put(t, "%s%%c%u", k ? ", " : "", from + k);
-  if (all > n) mx__put(t, ", %%c%u", from + axes - 1);
-  mx__put(t, "}");
+  put(t, "{");
+  if (layer) put(t, "%s, ", layer);
+  for (unsigned k = 0; k < axes; k++) put(t, "%s%%c%u", k ? ", " : "", from + k);
+  if (all > n) put(t, ", %%c%u", from + axes - 1);
+  put(t, "}");
 }
 
 static void put_sample(struct text *t, const struct image *i, const char *name, const char *type) {
@@ -179,28 +179,28 @@ static void put_sample(struct text *t, const struct image *i, const char *name, 
   snprintf(layer, sizeof layer, "%%c%u", axes);
   if (strstr(name, "gather")) {
     for (unsigned k = 0; k < 4; k++) {
-      mx__put(t,
-              "  setp.eq.u32 %%p, %%c2, %u;\n  @%%p tld4.%c.2d.v4.%s.f32 {%%d0, %%d1, %%d2, %%d3}, [%%object, {%%c0, "
-              "%%c1}];\n",
-              k, "rgba"[k], type);
+      put(t,
+          "  setp.eq.u32 %%p, %%c2, %u;\n  @%%p tld4.%c.2d.v4.%s.f32 {%%d0, %%d1, %%d2, %%d3}, [%%object, {%%c0, "
+          "%%c1}];\n",
+          k, "rgba"[k], type);
     }
     return;
   }
-  mx__put(t, "  tex.%s%s.v4.%s.%s {%%d0, %%d1, %%d2, %%d3}, [%%object, ",
-          lod    ? "level."
-          : grad ? "grad."
-                 : "",
-          geometry_of(i), type, fetch ? "s32" : "f32");
+  put(t, "  tex.%s%s.v4.%s.%s {%%d0, %%d1, %%d2, %%d3}, [%%object, ",
+      lod    ? "level."
+      : grad ? "grad."
+             : "",
+      geometry_of(i), type, fetch ? "s32" : "f32");
   put_vector(t, layered ? layer : NULL, 0, axes);
-  mx__put(t, "]");
-  if (lod) mx__put(t, ", %%c%u", level);
+  put(t, "]");
+  if (lod) put(t, ", %%c%u", level);
   if (grad) {
-    mx__put(t, ", ");
+    put(t, ", ");
     put_vector(t, NULL, level, axes);
-    mx__put(t, ", ");
+    put(t, ", ");
     put_vector(t, NULL, level + axes, axes);
   }
-  mx__put(t, ";\n");
+  put(t, ";\n");
 }
 
 static void put_access(struct text *t, const struct image *i, const char *name) {
@@ -209,49 +209,49 @@ static void put_access(struct text *t, const struct image *i, const char *name) 
   const char *mode = strrchr(name, '.');
   char layer[16];
   snprintf(layer, sizeof layer, "%%c%u", axes);
-  mx__put(t, "  %s.b.%s", write ? "sust" : "suld", geometry_of(i));
-  if (channels > 1) mx__put(t, ".v%u", channels);
-  mx__put(t, ".b%u%s ", i->desc.bits, mode);
+  put(t, "  %s.b.%s", write ? "sust" : "suld", geometry_of(i));
+  if (channels > 1) put(t, ".v%u", channels);
+  put(t, ".b%u%s ", i->desc.bits, mode);
   const char *const class = i->desc.bits < 32 ? "h" : "d";
   for (unsigned half = 0; half < 2; half++) {
-    if (half) mx__put(t, ", ");
+    if (half) put(t, ", ");
     if (write == !half) {
-      mx__put(t, "[%%object, ");
+      put(t, "[%%object, ");
       put_vector(t, layered ? layer : NULL, 0, axes);
-      mx__put(t, "]");
+      put(t, "]");
       continue;
     }
-    mx__put(t, "{");
+    put(t, "{");
     for (unsigned k = 0; k < channels; k++)
-      mx__put(t, "%s%%%s%u", k ? ", " : "", write && *class == 'd' ? "c" : class, write && *class == 'd' ? at + k : k);
-    mx__put(t, "}");
+      put(t, "%s%%%s%u", k ? ", " : "", write && *class == 'd' ? "c" : class, write && *class == 'd' ? at + k : k);
+    put(t, "}");
   }
-  mx__put(t, ";\n");
+  put(t, ";\n");
 }
 
 static void put_program(struct text *t, const struct session *s, const struct group *g, unsigned lanes,
                         const char *type) {
   const struct image *i = &s->image;
   const bool narrow = s->surfaces && i->desc.bits < 32, write = strstr(g->name, "write");
-  mx__put(t, "%s\n.entry run(.param .u64 object, .param .u64 in, .param .u64 out, .param .u32 n)\n{\n",
-          lanes == 32 ? ".target sm_90" : ".target mx64");
-  mx__put(t,
-          "  .reg .pred %%p;\n  .reg .u32 %%i;\n  .reg .u64 %%from, %%to;\n  .reg .b32 %%c<%u>, %%d<4>;\n  .reg .b16 "
-          "%%h<4>;\n",
-          g->nin + 1);
-  mx__put(t, "  mad.lo.u32 %%i, %%ctaid.x, %%ntid.x, %%tid.x;\n  setp.ge.u32 %%p, %%i, %%n;\n  @%%p exit;\n");
-  mx__put(t, "  mad.wide.u32 %%from, %%i, %u, %%in;\n  mad.wide.u32 %%to, %%i, %u, %%out;\n", 4 * g->nin,
-          4 * (write ? 1 : g->nout));
-  for (unsigned k = 0; k < g->nin; k++) mx__put(t, "  ld.global.b32 %%c%u, [%%from+%u];\n", k, 4 * k);
+  put(t, "%s\n.entry run(.param .u64 object, .param .u64 in, .param .u64 out, .param .u32 n)\n{\n",
+      lanes == 32 ? ".target sm_90" : ".target mx64");
+  put(t,
+      "  .reg .pred %%p;\n  .reg .u32 %%i;\n  .reg .u64 %%from, %%to;\n  .reg .b32 %%c<%u>, %%d<4>;\n  .reg .b16 "
+      "%%h<4>;\n",
+      g->nin + 1);
+  put(t, "  mad.lo.u32 %%i, %%ctaid.x, %%ntid.x, %%tid.x;\n  setp.ge.u32 %%p, %%i, %%n;\n  @%%p exit;\n");
+  put(t, "  mad.wide.u32 %%from, %%i, %u, %%in;\n  mad.wide.u32 %%to, %%i, %u, %%out;\n", 4 * g->nin,
+      4 * (write ? 1 : g->nout));
+  for (unsigned k = 0; k < g->nin; k++) put(t, "  ld.global.b32 %%c%u, [%%from+%u];\n", k, 4 * k);
   const unsigned at = axes_of(i) + is_layered(i);
-  for (unsigned k = 0; narrow && write && k < g->nin - at; k++) mx__put(t, "  cvt.u16.u32 %%h%u, %%c%u;\n", k, at + k);
+  for (unsigned k = 0; narrow && write && k < g->nin - at; k++) put(t, "  cvt.u16.u32 %%h%u, %%c%u;\n", k, at + k);
   if (s->surfaces) put_access(t, i, g->name);
   else put_sample(t, i, g->name, type);
   for (unsigned k = 0; k < g->nout && !write; k++) {
-    if (narrow) mx__put(t, "  cvt.u32.u16 %%d%u, %%h%u;\n", k, k);
-    mx__put(t, "  st.global.b32 [%%to+%u], %%d%u;\n", 4 * k, k);
+    if (narrow) put(t, "  cvt.u32.u16 %%d%u, %%h%u;\n", k, k);
+    put(t, "  st.global.b32 [%%to+%u], %%d%u;\n", 4 * k, k);
   }
-  mx__put(t, "  exit;\n}\n");
+  put(t, "  exit;\n}\n");
 }
 
 /* ---- runs -------------------------------------------------------------------------------------------------------*/
@@ -337,7 +337,7 @@ static void run(struct session *s, struct group *g, const char *type) {
     unsigned bad = 0;
     double worst = 0;
     put_program(&t, s, g, lanes, type);
-    bool fine = mx_module_load_text(s->device, t.at, t.size, NULL, &r.module, &messages) == MX_OK &&
+    bool fine = mx_module_load_text(s->device, t.s, t.n, NULL, &r.module, &messages) == MX_OK &&
                 mx_module_kernel(r.module, "run", &r.kernel) == MX_OK &&
                 mx_alloc(s->device, 4 * g->lines * g->nin + 4, &r.in) == MX_OK &&
                 mx_alloc(s->device, 4 * g->lines * g->nout + 4, &r.out) == MX_OK;
@@ -358,7 +358,7 @@ static void run(struct session *s, struct group *g, const char *type) {
     mx_free(s->device, r.in);
     mx_free(s->device, r.out);
     if (r.module) mx_module_unload(r.module);
-    free(t.at);
+    free(t.s);
   }
 }
 

@@ -90,17 +90,17 @@ static bool read_header(const char *line, struct matrices *m) {
 
 /* ---- programs ----------------------------------------------------------------------------------------------*/
 static void put_registers(struct text *t, char letter, unsigned n) {
-  mx__put(t, "{");
-  for (unsigned k = 0; k < n; k++) mx__put(t, "%s%%%c%u", k ? ", " : "", letter, k);
-  mx__put(t, "}");
+  put(t, "{");
+  for (unsigned k = 0; k < n; k++) put(t, "%s%%%c%u", k ? ", " : "", letter, k);
+  put(t, "}");
 }
 static void put_begin(struct text *t, unsigned lanes) {
-  mx__put(t, "%s\n.entry run(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 meta, .param .u64 d)\n{\n",
-          lanes == 32 ? ".target sm_90" : ".target mx64");
+  put(t, "%s\n.entry run(.param .u64 a, .param .u64 b, .param .u64 c, .param .u64 meta, .param .u64 d)\n{\n",
+      lanes == 32 ? ".target sm_90" : ".target mx64");
 }
 static void put_address(struct text *t, const char *what, size_t bytes) {
-  mx__put(t, "  .reg .u64 %%p%s;\n  ld.param.u64 %%p%s, [%s];\n  mad.wide.u32 %%p%s, %%ctaid.x, %zu, %%p%s;\n", what,
-          what, what, what, bytes, what);
+  put(t, "  .reg .u64 %%p%s;\n  ld.param.u64 %%p%s, [%s];\n  mad.wide.u32 %%p%s, %%ctaid.x, %zu, %%p%s;\n", what, what,
+      what, what, bytes, what);
 }
 static const char *register_type(unsigned bits, const char *type) {
   return bits == 64 ? "f64" : !strcmp(type, "f32") ? "f32" : "b32";
@@ -121,27 +121,26 @@ static void put_wmma(struct text *t, const struct matrices *m, bool finite, unsi
   for (unsigned k = 0; k < 4; k++) {
     const unsigned n = fragment(part[k], lanes, k > 1);
     put_address(t, names[k], matrix_bytes(part[k]));
-    mx__put(t, "  .reg .%s %%%s<%u>;\n", register_type(type_bits(part[k]->type), part[k]->type), names[k], n);
+    put(t, "  .reg .%s %%%s<%u>;\n", register_type(type_bits(part[k]->type), part[k]->type), names[k], n);
     if (k == 3) break;
-    mx__put(t, "  wmma.load.%s.sync.aligned.%s.%s.global.%s ", names[k], part[k]->is_col ? "col" : "row", m->shape,
-            part[k]->type);
+    put(t, "  wmma.load.%s.sync.aligned.%s.%s.global.%s ", names[k], part[k]->is_col ? "col" : "row", m->shape,
+        part[k]->type);
     put_registers(t, names[k][0], n);
-    mx__put(t, ", [%%p%s], %u;\n", names[k], pitch(part[k]));
+    put(t, ", [%%p%s], %u;\n", names[k], pitch(part[k]));
   }
-  mx__put(t, "  wmma.mma%s%s.sync.aligned.%s.%s.%s.%s", m->op, *m->op ? ".popc" : "", m->a.is_col ? "col" : "row",
-          m->b.is_col ? "col" : "row", m->shape, m->d.type);
-  if (strcmp(m->a.type, "f16")) mx__put(t, ".%s.%s", m->a.type, m->b.type);
-  mx__put(t, ".%s%s ", m->c.type, finite ? ".satfinite" : "");
+  put(t, "  wmma.mma%s%s.sync.aligned.%s.%s.%s.%s", m->op, *m->op ? ".popc" : "", m->a.is_col ? "col" : "row",
+      m->b.is_col ? "col" : "row", m->shape, m->d.type);
+  if (strcmp(m->a.type, "f16")) put(t, ".%s.%s", m->a.type, m->b.type);
+  put(t, ".%s%s ", m->c.type, finite ? ".satfinite" : "");
   static const char order[] = "dabc";
   for (unsigned k = 0; k < 4; k++) {
     const unsigned at = k ? k - 1 : 3;
-    mx__put(t, k ? ", " : "");
+    put(t, k ? ", " : "");
     put_registers(t, order[k], fragment(part[at], lanes, at > 1));
   }
-  mx__put(t, ";\n  wmma.store.d.sync.aligned.%s.%s.global.%s [%%pd], ", m->d.is_col ? "col" : "row", m->shape,
-          m->d.type);
+  put(t, ";\n  wmma.store.d.sync.aligned.%s.%s.global.%s [%%pd], ", m->d.is_col ? "col" : "row", m->shape, m->d.type);
   put_registers(t, 'd', fragment(&m->d, lanes, true));
-  mx__put(t, ", %u;\n  ret;\n}\n", pitch(&m->d));
+  put(t, ", %u;\n  ret;\n}\n", pitch(&m->d));
 }
 
 /* An instruction whose registers are recorded; "#2" behind it is the selector of the metadata's lanes. */
@@ -149,27 +148,27 @@ static void put_mma(struct text *t, const struct group *g) {
   const char *selector = strchr(g->name, '#');
   static const char *const names[] = {"a", "b", "c", "meta", "d"};
   put_begin(t, 32);
-  mx__put(t, "  .reg .u32 %%lane;\n  mov.u32 %%lane, %%tid.x;\n");
+  put(t, "  .reg .u32 %%lane;\n  mov.u32 %%lane, %%tid.x;\n");
   for (unsigned p = 0; p <= PARTS; p++) {
     if (!g->count[p]) continue;
     const unsigned bytes = g->bits[p] / 8, n = g->count[p] / 32;
     put_address(t, names[p], (size_t)g->count[p] * bytes);
-    mx__put(t, "  .reg .b%u %%%c<%u>;\n  mad.wide.u32 %%p%s, %%lane, %u, %%p%s;\n", g->bits[p], names[p][0], n,
-            names[p], bytes, names[p]);
+    put(t, "  .reg .b%u %%%c<%u>;\n  mad.wide.u32 %%p%s, %%lane, %u, %%p%s;\n", g->bits[p], names[p][0], n, names[p],
+        bytes, names[p]);
     for (unsigned k = 0; k < n && p < PARTS; k++)
-      mx__put(t, "  ld.global.b%u %%%c%u, [%%p%s+%u];\n", g->bits[p], names[p][0], k, names[p], k * 32 * bytes);
+      put(t, "  ld.global.b%u %%%c%u, [%%p%s+%u];\n", g->bits[p], names[p][0], k, names[p], k * 32 * bytes);
   }
-  mx__put(t, "  %.*s ", selector ? (int)(selector - g->name) : (int)strlen(g->name), g->name);
+  put(t, "  %.*s ", selector ? (int)(selector - g->name) : (int)strlen(g->name), g->name);
   static const unsigned order[] = {PARTS, A, B, C};
   for (unsigned k = 0; k < 4; k++) {
-    mx__put(t, k ? ", " : "");
+    put(t, k ? ", " : "");
     put_registers(t, names[order[k]][0], g->count[order[k]] / 32);
   }
-  if (selector) mx__put(t, ", %%m0, %s", selector + 1);
-  mx__put(t, ";\n");
+  if (selector) put(t, ", %%m0, %s", selector + 1);
+  put(t, ";\n");
   for (unsigned k = 0; k < g->count[PARTS] / 32; k++)
-    mx__put(t, "  st.global.b%u [%%pd+%u], %%d%u;\n", g->bits[PARTS], k * 32 * g->bits[PARTS] / 8, k);
-  mx__put(t, "  ret;\n}\n");
+    put(t, "  st.global.b%u [%%pd+%u], %%d%u;\n", g->bits[PARTS], k * 32 * g->bits[PARTS] / 8, k);
+  put(t, "  ret;\n}\n");
 }
 
 /* ---- runs ------------------------------------------------------------------------------------------------------*/
@@ -208,7 +207,7 @@ static long run_group(mx_device *device, const struct group *g, const struct mat
   }
   const struct place *places[] = {m->is ? &m->a : &flat[0], m->is ? &m->b : &flat[1], m->is ? &m->c : &flat[2],
                                   &flat[3], m->is ? &m->d : &flat[4]};
-  bool fine = mx_module_load_text(device, t->at, t->size, NULL, &module, &messages) == MX_OK &&
+  bool fine = mx_module_load_text(device, t->s, t->n, NULL, &module, &messages) == MX_OK &&
               mx_module_kernel(module, "run", &kernel) == MX_OK;
   for (unsigned p = 0; p <= PARTS && fine; p++) {
     bytes[p] = g->count[p] ? matrix_bytes(places[p]) : 0;
@@ -268,7 +267,7 @@ static void run(mx_device *device, const char *file, struct group *g, const stru
       n->failed++, printf("%s: %s, %u lanes: %ld of %zu elements differ; %s\n", file, g->name, lanes, bad,
                           g->lines * g->count[PARTS], first);
     else n->passed++;
-    free(t.at);
+    free(t.s);
   }
 }
 

@@ -4,6 +4,7 @@
  * Prints the forms that differ, and how many forms passed. Knows the public interface only; which lane holds what is
  * PTX's table. */
 #include "tests/matrix/rules.h"
+#include "tests/text.h"
 
 #include "mx/mx.h"
 #include "mx/text.h"
@@ -177,16 +178,6 @@ static void move(const struct form *f, unsigned part, uint64_t *cells, unsigned 
 }
 
 /* ---- programs ------------------------------------------------------------------------------------------------*/
-struct text {
-  char at[8192];
-  size_t size;
-};
-__attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *format, ...) {
-  va_list args;
-  va_start(args, format);
-  t->size += (size_t)vsnprintf(t->at + t->size, sizeof t->at - t->size, format, args);
-  va_end(args);
-}
 static unsigned fragment(const struct form *f, unsigned part) {
   if (!f->memory) return registers(f, part);
   const unsigned n =
@@ -199,7 +190,6 @@ static void put_fragment(struct text *t, const struct form *f, unsigned part) {
   put(t, "}");
 }
 static void make_text(const struct form *f, struct text *t) {
-  t->size = 0;
   put(t,
       "%s\n.entry run(.param .u64 d, .param .u64 a, .param .u64 b, .param .u64 c)\n{\n  .reg .u32 %%lane;\n  mov.u32 "
       "%%lane, %%tid.x;\n",
@@ -274,7 +264,7 @@ static long compare(const struct form *f, uint64_t *const *cells, const uint64_t
 
 static void run_form(const struct form *f) {
   static uint64_t store[PARTS][TILES][MOST], got[MOST];
-  static struct text t;
+  struct text t = {0};
   char first[2200] = "", *messages = NULL;
   mx_module *module = NULL;
   mx_kernel *kernel = NULL;
@@ -282,8 +272,9 @@ static void run_form(const struct form *f) {
   unsigned char *host[PARTS];
   long bad = 0;
   make_text(f, &t);
-  bool fine = mx_module_load_text(device, t.at, t.size, NULL, &module, &messages) == MX_OK &&
+  bool fine = mx_module_load_text(device, t.s, t.n, NULL, &module, &messages) == MX_OK &&
               mx_module_kernel(module, "run", &kernel) == MX_OK;
+  free(t.s);
   for (unsigned p = 0; p < PARTS; p++) {
     host[p] = malloc(bytes_of(f, p) * TILES);
     fine = fine && host[p] && mx_alloc(device, bytes_of(f, p) * TILES, &address[p]) == MX_OK;

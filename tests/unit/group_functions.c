@@ -12,6 +12,7 @@
 
 #include "mx/mx.h"
 #include "mx/text.h"
+#include "tests/text.h"
 
 enum { THREADS = 128, MOST_FUNCTIONS = 160 };
 /* What a thread brings: 32 bytes. */
@@ -221,18 +222,6 @@ static uint64_t expected(const struct function *f, struct making m, const struct
 }
 
 /* ---- programs ----------------------------------------------------------------------------------------------------*/
-struct text {
-  char *s;
-  size_t n, room;
-};
-__attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *format, ...) {
-  va_list a;
-  if (t->room - t->n < 1024) t->s = realloc(t->s, t->room = 2 * t->room + 4096);
-  assert_non_null(t->s);
-  va_start(a, format);
-  t->n += (size_t)vsnprintf(t->s + t->n, t->room - t->n, format, a);
-  va_end(a);
-}
 static void put_call(struct text *t, const struct function *f, const char *of) {
   static const char *const names[] = {
       "thread_rank",   "num_threads", "size",       "meta_group_rank", "meta_group_size",

@@ -3,26 +3,13 @@
 #define MX_TESTS_INTRINSIC_TEXT_H
 
 #include "core/intrinsics.h"
+#include "tests/text.h"
 
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct text {
-  char *s;
-  size_t n, room;
-};
-__attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *format, ...) {
-  va_list a;
-  if (t->room - t->n < 512) t->s = realloc(t->s, t->room = 2 * t->room + 4096);
-  if (!t->s) abort();
-  va_start(a, format);
-  t->n += (size_t)vsnprintf(t->s + t->n, t->room - t->n, format, a);
-  va_end(a);
-  if (t->n >= t->room) abort();
-}
 
 /* The spelling with alternative `pick` of each group (the last one if there are fewer), optional suffixes if asked. */
 static void put_spelling(struct text *t, const char *p, unsigned pick, bool suffix) {

@@ -14,6 +14,7 @@
 
 #include "mx/mx.h"
 #include "mx/text.h"
+#include "tests/text.h"
 
 enum { LANES = 64, WARPS = 96, GROUPS = 4 };
 enum where { APART, TOGETHER, AFTER_EXIT, PLACES };
@@ -146,18 +147,6 @@ static bool expected(const struct function *f, const struct cell *warp, unsigned
 }
 
 /* ---- kernels ----------------------------------------------------------------------------------------------------*/
-struct text {
-  char *s;
-  size_t n, room;
-};
-__attribute__((format(printf, 2, 3))) static void put(struct text *t, const char *format, ...) {
-  va_list a;
-  if (t->room - t->n < 1024) t->s = realloc(t->s, t->room = 2 * t->room + 4096);
-  assert_non_null(t->s);
-  va_start(a, format);
-  t->n += (size_t)vsnprintf(t->s + t->n, t->room - t->n, format, a);
-  va_end(a);
-}
 
 static void put_kernel(struct text *t, unsigned number, enum where where) {
   const struct function *f = &functions[number];
