@@ -295,8 +295,8 @@ static mx_status outcome(struct mx_launch *l, double timeout, const char *where)
                     "kernel '%s' was stopped at its limit of %llu steps; %llu of %llu blocks had ended%s%s", kernel,
                     (unsigned long long)l->steps_limit, done, all, sep, place);
   case MX_STOP_TIME:
-    return mx__fail(d, MX_TIME_LIMIT, "kernel '%s' was stopped after %g seconds; %llu of %llu blocks had ended%s%s",
-                    kernel, timeout, done, all, sep, place);
+    return mx__fail(d, MX_TIME_LIMIT, "kernel '%s' was stopped after %g second%s; %llu of %llu blocks had ended%s%s",
+                    kernel, timeout, timeout == 1 ? "" : "s", done, all, sep, place);
   case MX_STOP_INTERRUPT:
     return mx__fail(d, MX_INTERRUPTED, "kernel '%s' was interrupted; %llu of %llu blocks had ended%s%s", kernel, done,
                     all, sep, place);
