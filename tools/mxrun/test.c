@@ -41,6 +41,7 @@ struct test {
   struct manifest m;
   enum result result;
   char *reason;
+  struct text findings; /* for JSON: all of them, those that the manifest lists, too */
   double seconds;
   uint64_t warps_compiled, warps_interpreted, steps, steps_compiled;
 };
@@ -471,6 +472,7 @@ static char *run_on(struct test *t, const struct suite *suite, mx_device *d, con
     if (!why && s == MX_OK) why = compare_memory(t, d, b);
     if (!why && s == MX_OK) why = memory_compare(d, m, t->folder);
   }
+  if (suite->machine.check && suite->json) tell_findings(d, &suite->suppressed, &t->findings);
   if (!why && suite->machine.check && !m->refused) why = compare_findings(t, d, &suite->suppressed);
   if (!why && m->stdout_file) {
     struct data want;
@@ -569,6 +571,7 @@ static void print_json(const struct suite *s, size_t passed, size_t refused) {
     text_json(&t, s->test[k].path);
     text_printf(&t, ", \"result\": \"%s\", \"seconds\": %.6f", words[s->test[k].result], s->test[k].seconds);
     if (s->test[k].reason) text_printf(&t, ", \"reason\": "), text_json(&t, s->test[k].reason);
+    if (s->test[k].findings.s) text_printf(&t, ", \"findings\": %s", s->test[k].findings.s);
     text_printf(&t, "}");
   }
   text_printf(&t, "\n]}\n");
@@ -657,6 +660,7 @@ int command_test(int argc, char **argv, int next) {
   for (size_t k = 0; k < all; k++) {
     manifest_free(&s.test[k].m);
     free(s.test[k].path), free(s.test[k].folder), free(s.test[k].name), free(s.test[k].reason);
+    text_free(&s.test[k].findings);
   }
   for (size_t k = 0; k < s.nfiles; k++) free(s.files[k]);
   free_suppressions(&s.suppressed);

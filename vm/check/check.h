@@ -56,6 +56,7 @@ struct site {
   bool object;                          /* it accesses an mbarrier, whose bytes are not ordinary data */
   bool waits;                           /* lanes wait there until an mbarrier lets them go on */
   bool acquires, releases, block_scope; /* of a fence, or a strong or atomic access */
+  bool observes;                        /* it reads, and the code uses what it has read: polls.c */
   uint8_t first_value;                  /* of a store: the operand that is the first element */
   uint8_t elements;                     /* of a load or store */
   uint16_t nin, nout;
@@ -92,12 +93,20 @@ uint32_t mx__clocks_time(const struct clocks *c, uint64_t warp);
 struct clocks *mx__clocks_join(struct clocks *a, struct clocks *b);
 struct clocks *mx__clocks_with(struct clocks *a, uint64_t warp, uint32_t time); /* takes over the reference to a */
 
+/* A warp's lanes have read what a strong write stored: `lane`, at the given time of the warp, and others later. */
+struct observer {
+  uint64_t warp, lanes;
+  uint32_t time;
+  uint8_t lane;
+};
 /* What was published by a write to a place through which threads synchronise: to all, and to the writer's block
  * only. */
 struct sync_cell {
   uint64_t address, block; /* the key; block: of shared memory, otherwise UINT64_MAX */
   struct clocks *all, *own;
   uint64_t own_block;
+  struct observer *observers; /* of the last write, by ascending number of the warp */
+  size_t nobservers, room;
   bool used;
 };
 
@@ -302,6 +311,7 @@ struct mx_check {
   size_t nbyte_cells, byte_cells_room;
   struct sync_cell *syncs;
   size_t nsyncs, syncs_size;
+  bool observed; /* some have observers */
   /* the range of all places through which warps synchronise: in shared memory; elsewhere */
   uint64_t syncs_lo[2], syncs_hi[2];
 
@@ -377,7 +387,7 @@ bool mx__tracked_find(struct mx_check *c);
 static inline bool mx__is_tracked(const struct mx_check *c, uint32_t func, uint32_t slot) {
   return c->code->tracked[func][slot / 64] >> (slot % 64) & 1;
 }
-bool mx__polls_find(struct mx_check *c); /* polls.c */
+bool mx__polls_find(struct mx_check *c); /* polls.c: computes `observes` and `in_step` of sites */
 /* origin.c: what the address of the memory instruction at a site was made of. */
 struct origin mx__origin_of_address(const struct mx_check *c, const struct mx_pfunc *fn, const struct mx_insn *i);
 struct origin mx__origin_of_operand(const struct mx_check *c, const struct mx_pfunc *fn, const struct mx_insn *i,
@@ -441,6 +451,8 @@ void mx__race_end(struct mx_check *c);
 /* Whether warps have synchronised through a place between two addresses. */
 bool mx__race_syncs_between(const struct mx_check *c, uint64_t lo, uint64_t hi);
 void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a);
+/* The lane's atomic access to a cell that its warp has written last, by the same record. */
+void mx__race_atomic_again(const struct site *s, uint32_t *wrote, unsigned lane);
 /* A lane of the warp reads a cell: it learns what strong writes there have published, up to the record's time. */
 void mx__race_read(struct mx_check *c, struct warp_state *w, const struct cells *cells, uint64_t cell, unsigned lane,
                    uint32_t record);

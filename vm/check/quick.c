@@ -669,7 +669,7 @@ static bool quick_atomic(struct mx_check *c, struct mx_exec *x, uint32_t site, c
       if (cells->writer[at] != record) return false;
   for (unsigned k = 0; k < p->n; k++)
     for (uint64_t at = (p->address[k] - lo) / 4, end = at + bytes / 4; at < end; at++)
-      if ((cells->wrote[at] & ~DEFINED) != (p->lane[k] + 1u) * 0x01010101u) cells->wrote[at] |= ALL_MANY;
+      mx__race_atomic_again(s, &cells->wrote[at], p->lane[k]);
   return record;
 }
 /* Returns the tools that have to look at the access lane by lane. */

@@ -84,6 +84,11 @@ bool mx__race_syncs_between(const struct mx_check *c, uint64_t lo, uint64_t hi) 
   return c->nsyncs && lo < c->syncs_hi[global] && hi > c->syncs_lo[global];
 }
 
+/* Several blocks may name the same byte of shared memory by different addresses. */
+static uint64_t key_of(uint64_t address, uint64_t of_block) {
+  return address & (MX_WINDOW(8) - 1 - (UINT64_C(0xFF) << MX_RANK_SHIFT) * (of_block != UINT64_MAX));
+}
+
 /* A lane's strong access, or its weak write to a place through which warps may have synchronised. release: the set that
  * it publishes. */
 static void synchronise(struct mx_check *c, struct warp_state *w, const struct site *s, uint64_t block,
@@ -217,7 +222,7 @@ struct touch {
   const struct site *site;
   const struct mx_access *a;
   uint32_t number, record; /* number: of the site; record: of the access */
-  uint64_t block;
+  uint64_t block, of;      /* of: the block whose shared memory is accessed; UINT64_MAX: other memory */
   bool strong;
   struct ledger *ledger; /* of the cells that are accessed; the number of the cell: */
   uint32_t cell;
@@ -336,13 +341,58 @@ static void conflict(struct touch *t, unsigned l, uint64_t address, uint32_t rec
 static const struct site *site_of(const struct touch *t, uint32_t record) {
   return &t->c->code->sites[mx__record(t->ledger, record).site];
 }
-/* Compares lane l's access with those in a list of readers and strong writers, the last one first. What an atomic
- * access has read or replaced is ordered before all that comes behind it, even without a fence: PTX's observation order
- * is a part of causality order, and it goes on through atomic accesses. */
+/* ---- what has been observed ---------------------------------------------------------------------------------------
+ * A write that a strong read has read is ordered before all that the read is ordered before, even without a fence:
+ * PTX's observation order is a part of causality order, and it goes on through atomic accesses from one to the next.
+ * An atomic access of which the code does not use what it read comes by chance behind those that it has replaced, so
+ * it only passes on. */
+static size_t observer_slot(const struct sync_cell *s, uint64_t warp) {
+  size_t lo = 0, n = s->nobservers;
+  while (n) {
+    const size_t half = n / 2;
+    if (s->observers[lo + half].warp < warp) lo += half + 1, n -= half + 1;
+    else n = half;
+  }
+  return lo;
+}
+static void add_observer(const struct touch *t, unsigned l, uint64_t address) {
+  struct sync_cell *s = sync_cell(t->c, key_of(address, t->of), t->of, true);
+  if (!s) return;
+  const size_t at = observer_slot(s, t->w->number);
+  if (at == s->nobservers || s->observers[at].warp != t->w->number) {
+    if (!mx__check_grow(t->c, (void **)&s->observers, s->nobservers, &s->room, sizeof *s->observers)) return;
+    memmove(s->observers + at + 1, s->observers + at, (s->nobservers++ - at) * sizeof *s->observers);
+    s->observers[at] = (struct observer){.warp = t->w->number, .time = t->w->time, .lane = (uint8_t)l};
+  }
+  s->observers[at].lanes |= 1ull << l;
+  t->c->observed = true;
+}
+/* Whether some read of what was written last to the address is ordered before lane l's access, or is its own. */
+static bool is_observed(const struct touch *t, unsigned l, uint64_t address) {
+  const struct sync_cell *s = t->c->observed ? sync_cell(t->c, key_of(address, t->of), t->of, false) : NULL;
+  for (size_t k = 0; s && k < s->nobservers; k++) {
+    const struct observer *o = &s->observers[k];
+    if (o->warp == t->w->number ? o->lanes >> l & 1 || lane_knows(t->w, l, o->lane, o->time)
+                                : mx__clocks_time(t->w->known, o->warp) >= o->time)
+      return true;
+  }
+  return false;
+}
+/* Lane l writes to the address: nobody has observed that yet. What its own atomic access replaced stays observed. */
+static void forget_observers(const struct touch *t, unsigned l, uint64_t address) {
+  struct sync_cell *s = t->c->observed ? sync_cell(t->c, key_of(address, t->of), t->of, false) : NULL;
+  if (!s || !s->nobservers) return;
+  const bool stays = t->site->access == ACCESS_ATOMIC && !t->site->observes && is_observed(t, l, address);
+  s->nobservers = 0;
+  if (stays) add_observer(t, l, address);
+}
+
+/* Compares lane l's access with those in a list of readers and strong writers, the last one first. */
 static void check_list(struct touch *t, unsigned l, uint64_t address, const struct cell *cell, unsigned b,
                        bool writers_only) {
-  bool observed =
-      cell->writer && site_of(t, cell->writer)->access == ACCESS_ATOMIC && ordered(t, cell->writer, cell->wrote[b], l);
+  const struct site *last = cell->writer ? site_of(t, cell->writer) : NULL;
+  bool observed = last && last->access == ACCESS_ATOMIC &&
+                  ((last->observes && ordered(t, cell->writer, cell->wrote[b], l)) || is_observed(t, l, address));
   for (uint32_t r = cell->readers; r & READER_LIST;) {
     const struct reader n = reader_of(t, r);
     const struct record by = mx__record(t->ledger, n.record);
@@ -351,7 +401,7 @@ static void check_list(struct touch *t, unsigned l, uint64_t address, const stru
     if (writers_only && !s->writes) continue;
     const bool before = n.record == t->memo || is_ordered(t, n.record, by, n.lane, l);
     if (!before && !(s->writes && observed) && !agrees(t, by)) conflict(t, l, address, n.record, n.lane, s->writes);
-    if (s->writes) observed = (before || observed) && s->access == ACCESS_ATOMIC;
+    if (s->writes) observed = s->access == ACCESS_ATOMIC && (observed || (before && s->observes));
   }
 }
 static void check_readers(struct touch *t, unsigned l, uint64_t address, const struct cell *cell, unsigned b) {
@@ -420,12 +470,14 @@ static unsigned check_bytes(struct touch *t, unsigned l, uint64_t address, const
         strong = b;
         continue;
       }
+      if (mx__is_strong(site_of(t, cell->writer)) && is_observed(t, l, address)) continue;
       conflict(t, l, address, cell->writer, cell->wrote[b], true);
       break;
     }
   if (!t->a->write) {
-    if (cell->readers & READER_LIST && cell->writer && mx__is_strong(site_of(t, cell->writer)))
-      check_list(t, l, address, cell, first, true);
+    const bool list = cell->readers & READER_LIST && cell->writer && mx__is_strong(site_of(t, cell->writer));
+    if (list) check_list(t, l, address, cell, first, true);
+    if (t->strong && (list || strong < last) && agree(t, cell->writer)) add_observer(t, l, address);
   } else if (cell->readers)
     for (unsigned b = first; b < last; b++)
       if (cell->readers & READER_LIST || cell->read[b]) {
@@ -438,7 +490,8 @@ static void touch_bytes(struct touch *t, unsigned l, uint64_t address, struct ce
                         unsigned last) {
   const uint8_t lane = (uint8_t)(l + 1);
   const unsigned strong = check_bytes(t, l, address, cell, first, last);
-  if (!t->a->write) {
+  if (t->a->write) forget_observers(t, l, address);
+  else {
     add_reader(t, l, cell, first, last);
     return;
   }
@@ -448,7 +501,8 @@ static void touch_bytes(struct touch *t, unsigned l, uint64_t address, struct ce
   if (!again) memset(cell->wrote, 0, sizeof cell->wrote);
   cell->writer = t->record;
   for (unsigned b = first; b < last; b++)
-    cell->wrote[b] = t->strong && again && cell->wrote[b] && cell->wrote[b] != lane ? LANE_MANY : lane;
+    cell->wrote[b] =
+        t->strong && !t->site->observes && again && cell->wrote[b] && cell->wrote[b] != lane ? LANE_MANY : lane;
 }
 
 /* Whether other bytes of the cell belong to another record, which must not be lost. */
@@ -609,6 +663,11 @@ static void race_all(struct mx_check *c) {
   c->unraced = false;
 }
 
+void mx__race_atomic_again(const struct site *s, uint32_t *wrote, unsigned lane) {
+  const uint32_t by = (lane + 1u) * 0x01010101u;
+  if (s->observes) *wrote = by | (*wrote & DEFINED);
+  else if ((*wrote & ~DEFINED) != by) *wrote |= LANE_MANY * 0x01010101u;
+}
 void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a) {
   struct mx_check *c = check_of(x);
   struct touch t = {.x = x,
@@ -649,8 +708,7 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
     }
     if (relaxed && !(address & 3) && cells->writer[(address - lo) / 4] == t.record &&
         !mx__race_syncs_between(c, address, address + a->bytes)) { /* other accesses were examined then */
-      uint32_t *wrote = &cells->wrote[(address - lo) / 4];
-      if ((*wrote & ~DEFINED) != (uint32_t)(l + 1) * 0x01010101u) *wrote |= LANE_MANY * 0x01010101u;
+      mx__race_atomic_again(t.site, &cells->wrote[(address - lo) / 4], (unsigned)l);
       continue;
     }
     const uint64_t whole = narrow ? whole_cell(a, (unsigned)l, address) : 0;
@@ -659,10 +717,8 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
       continue;
     }
     if (t.site->waits) t.w->waits |= 1ull << l, t.w->wait_address = address;
-    if (syncs)
-      synchronise(c, t.w, t.site, t.block,
-                  address & (MX_WINDOW(8) - 1 - (UINT64_C(0xFF) << MX_RANK_SHIFT) * (of != UINT64_MAX)), of,
-                  !a->write || atomic, a->write, &released);
+    if (syncs) synchronise(c, t.w, t.site, t.block, key_of(address, of), of, !a->write || atomic, a->write, &released);
+    t.of = of;
     for (uint64_t at = address, end = address + a->bytes; at < end;) {
       const unsigned first = (unsigned)(at & 3), last = end - (at - first) < 4 ? (unsigned)(end - (at - first)) : 4;
       touch_cell(&t, (unsigned)l, at, cells, (at - lo) / 4, first, last);
@@ -680,13 +736,17 @@ void mx__race_begin(struct mx_check *c) {
   for (uint32_t n = 0; n < c->code->nsites; n++) c->in_step |= c->code->sites[n].in_step && !c->code->sites[n].writes;
 }
 void mx__race_end(struct mx_check *c) {
-  for (size_t k = 0; k < c->syncs_size; k++) mx__clocks_drop(c->syncs[k].all), mx__clocks_drop(c->syncs[k].own);
+  for (size_t k = 0; k < c->syncs_size; k++) {
+    mx__clocks_drop(c->syncs[k].all), mx__clocks_drop(c->syncs[k].own);
+    free(c->syncs[k].observers);
+  }
   mx__ledger_free(&c->ledger);
   free(c->byte_cells);
   free(c->syncs);
   c->byte_cells = NULL;
   c->syncs = NULL;
   c->nbyte_cells = c->byte_cells_room = c->nsyncs = c->syncs_size = 0;
+  c->observed = false;
   memset(c->syncs_lo, 0, sizeof c->syncs_lo), memset(c->syncs_hi, 0, sizeof c->syncs_hi);
 }
 
