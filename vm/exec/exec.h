@@ -135,8 +135,8 @@ struct mx_split {
   uint32_t barrier;   /* MX_WAIT_BAR */
 };
 
-/* The array comes last, which avoids 4K aliasing: a load waits for a recent store whose address differs by a multiple
- * of 4096 bytes, and of all this splits[0] is written first. */
+/* The array comes last: while lanes are together only splits[0] is in use, and it then lies right behind the small
+ * fields, with which it is read. */
 struct mx_warp {
   uint32_t number;
   uint32_t nsplits;
@@ -147,8 +147,7 @@ struct mx_warp {
   unsigned char *local;   /* local memory, one lane's behind another's, each launch->local_bytes long */
   const uint32_t *tid[3]; /* for each dimension an array by lane */
   bool ran_jit;
-  uint32_t
-      resume; /* not 0: the frame's state is in compiled code's form; the number of the entry at which that resumes */
+  uint32_t resume; /* not 0: the frame's state is in compiled code's form, and this is the entry at which it resumes */
   struct mx_split splits[MX_MAX_LANES]; /* unordered: see mx__next_split() */
 };
 #define MX_CLOCK_START (UINT64_C(1) << 40) /* not 0: a kernel that drops the upper half of a clock should notice */
