@@ -12,7 +12,8 @@
 extern "C" {
 #endif
 
-/* Frees a text that the library allocated, with the library's own allocator. NULL: nothing. */
+/* Frees a text that a call of the library has returned to the caller (a char *, not a const char *). A program cannot
+ * use its own free: the library may have another allocator. NULL: nothing happens. */
 MX_API void mx_text_free(char *text);
 
 #ifdef __cplusplus

@@ -1,7 +1,8 @@
-/* Checkers of kernels: what is wrong in a launch though nothing traps. Part of libmx; docs/check.md says what each tool
- * finds. While tools are on, launches of the device run in one thread, checked; so does a launch whose configuration
- * names tools. What they find is kept with the device until somebody asks. A launch that finds something ends as it
- * would have without tools. */
+/* Checkers of kernels ("tools"): they find what is wrong in a launch though nothing traps. docs/check.md says what each
+ * one finds. While tools are on, all launches of the device run in one thread, checked; so does a single launch whose
+ * configuration names tools. What they find is kept with the device until mx_findings_clear. A launch in which
+ * something is found ends as it would have without tools. The calls that read or clear findings must not be made while
+ * a launch of the device runs. */
 #ifndef MX_CHECK_H
 #define MX_CHECK_H
 
@@ -23,18 +24,19 @@ typedef enum mx_check_tool {
 
 MX_API const char *mx_check_tool_name(mx_check_tool tool); /* "race" */
 
-/* Tools (a set of bits) that launches of the device have from now on; 0: none any more. Memory that was allocated
- * before counts as written. The device keeps what was found before. MX_BUSY while a debugging session is open. */
+/* Sets the tools (a set of mx_check_tool bits) that later launches of the device have; 0: none. Waits for the work in
+ * streams. Memory that was allocated before counts as written. What was found before is kept. MX_BUSY: a debugging
+ * session is open. */
 MX_API mx_status mx_device_check(mx_device *device, uint32_t tools);
 
-MX_API uint32_t mx_device_checks(mx_device *device); /* the tools that it has */
+MX_API uint32_t mx_device_checks(mx_device *device); /* the tools that are on, as mx_device_check set them */
 
-/* The text that modules of that file name (as their line tables have it) were made of: order and scope of atomics and
- * fences are read there. Without it they count as acquire and release of the whole device, which hides races and
- * invents none. */
+/* Gives the tools the source text of modules whose line tables name `file`; it is copied. Order and scope of atomics
+ * and fences are read there, since modules do not contain them. Without the text all of them count as acquire and
+ * release at the scope of the device: races may stay hidden then, but none is reported that is not there. */
 MX_API mx_status mx_device_check_source(mx_device *device, const char *file, const char *text, size_t size);
 
-/* Where an access was: one half of a finding. */
+/* Where an access happened. A finding about two accesses has two places. */
 typedef struct mx_check_place {
   size_t struct_size;
   const char *kernel, *function, *file, *instruction; /* file NULL: no line table; instruction as mx_trap_info's */
@@ -52,20 +54,21 @@ typedef struct mx_finding {
   mx_addr address; /* generic, of the lowest lane */
   uint32_t bytes;
   const char *where;    /* variable or buffer: "8 bytes into variable 'tile' (256 bytes of shared memory)"; or NULL */
-  const char *story;    /* the other half in words: "written by", "freed at"; NULL: there is none */
-  mx_check_place other; /* where that was, if other.kernel is not NULL */
-  bool trap;            /* the machine has trapped there: mx_device_trap says more */
-  uint64_t count;       /* lanes that it was found for, at this place and with that other half; 0: in the text only, the
-                           run did not confirm it */
+  const char *story;    /* what happened at the other place: "written by", "freed at"; NULL: there is no other place */
+  mx_check_place other; /* the other place, if other.kernel is not NULL */
+  bool trap;            /* the kernel has trapped there, too: mx_device_trap says more */
+  uint64_t count;       /* lanes for which this was found, at this place and that other one; 0: it was found by reading
+                           the code, and this run has not confirmed it */
   const char *text;     /* all of it, for people */
 } mx_finding;
-/* Findings in the order in which they were found first. Strings live until mx_findings_clear, mx_device_reset or
- * mx_device_destroy. MX_NOT_FOUND: there are not so many. */
+/* Finding number `number`, from 0, in the order in which they were first found. Strings are valid until
+ * mx_findings_clear, mx_device_reset or mx_device_destroy. MX_NOT_FOUND: there are not so many. */
 MX_API mx_status mx_device_finding(mx_device *device, size_t number, mx_finding *out); /* set struct_size first */
-MX_API size_t mx_device_findings(mx_device *device);
-/* The program has ended: device memory that kernels allocated and nobody has freed is found now. */
+MX_API size_t mx_device_findings(mx_device *device);                                   /* how many there are */
+/* Says that the program has ended: waits for the work in streams, and reports memory that kernels have allocated by
+ * malloc and not freed. */
 MX_API mx_status mx_device_check_end(mx_device *device);
-MX_API mx_status mx_findings_clear(mx_device *device);
+MX_API mx_status mx_findings_clear(mx_device *device); /* forgets all findings */
 
 #ifdef __cplusplus
 }

@@ -1,5 +1,9 @@
 /* Profiles: what launches did, instruction by instruction. A launch whose configuration names a profile adds its counts
- * to it; several launches may share one, also from several threads and devices. Launches without one pay nothing.
+ * to it when it ends; several launches may share one, also from several threads and devices. Launches without a profile
+ * are not slowed down. Any thread may make any call at any time, but mx_profile_destroy.
+ *
+ * Structs for answers: the caller sets struct_size. Strings in answers are valid until mx_profile_clear or
+ * mx_profile_destroy. MX_NOT_FOUND: there are not so many kernels, instructions or events.
  *
  * Time in a profile is counted in warp instructions, as if all warps of a block ran at once and waited for one another
  * at barriers: a warp's clock moves by one with each of its instructions, and behind a barrier all who waited there
@@ -17,13 +21,13 @@ extern "C" {
 typedef struct mx_profile_options {
   size_t struct_size;
   bool no_memory;           /* leave out what needs the addresses of accesses: sectors, banks, atomics on one address */
-  uint64_t timeline_blocks; /* of each launch, so many blocks have events in the timeline; 0: none */
+  uint64_t timeline_blocks; /* how many blocks of each launch, the first ones, have events in the timeline; 0: none */
 } mx_profile_options;
 #define MX_PROFILE_OPTIONS_INIT \
   { sizeof(mx_profile_options), false, 0 }
 
 MX_API mx_status mx_profile_create(const mx_profile_options *options, mx_profile **profile); /* options may be NULL */
-/* No launch that names it may be queued or running. */
+/* No launch that names the profile may be queued or running. NULL: nothing happens. */
 MX_API void mx_profile_destroy(mx_profile *profile);
 /* Forgets what has been counted. */
 MX_API void mx_profile_clear(mx_profile *profile);
@@ -35,13 +39,13 @@ typedef struct mx_profile_kernel {
   const char *name;
   uint32_t lanes; /* of a warp */
   uint32_t functions;
-  size_t instructions; /* records of mx_profile_get_instruction: of the kernel, then of what it can call */
+  size_t instructions; /* records of mx_profile_get_instruction: the kernel's, then those of functions it can call */
   uint64_t launches, blocks, warps;
   uint64_t executed;          /* warp instructions */
   uint64_t executed_compiled; /* of these, by compiled code */
-  uint64_t splits, rejoins;   /* divergent branches taken, lanes meeting again */
-  uint64_t enters, exits[8];  /* into and out of compiled code: enum mx_exit_reason */
-  /* clocks of blocks and of warps when they ended: the least, the most, all together */
+  uint64_t splits, rejoins;   /* times that a warp's lanes diverged, and that diverged lanes came together again */
+  uint64_t enters, exits[8];  /* times that a warp entered compiled code, and left it by enum mx_exit_reason */
+  /* clocks of blocks and of warps when they ended: the least, the greatest, the sum */
   uint64_t block_least, block_most, block_sum, warp_least, warp_most, warp_sum;
   uint64_t waited;          /* at barriers, all warps together */
   double seconds;           /* wall time of the launches */
@@ -61,31 +65,34 @@ typedef struct mx_profile_instruction {
   bool guarded, branch;    /* branch: conditional; `on` is then how many lanes it took */
   uint64_t executed;       /* warp instructions */
   uint64_t executed_compiled;
-  uint64_t active;        /* lanes that came there, all executions together */
+  uint64_t active;        /* active lanes, summed over all executions */
   uint64_t on;            /* of these, those whose guard held */
-  uint64_t live;          /* lanes of the warp that had not ended then: live - active stood elsewhere and waited */
+  uint64_t live;          /* lanes of the warp that had not ended, summed likewise: live - active of them waited for the
+                             others at another instruction */
   uint64_t histogram[65]; /* executions by the number of active lanes */
-  uint64_t splits;        /* times that its lanes went both ways */
-  uint64_t idle_lanes;    /* lanes that waited while others ran one of its sides, counted once for each instruction of
-                             the warp there; an instruction belongs to the innermost branch around it */
-  uint64_t waited;        /* at this barrier: clock of the last warp less that of the warp, all arrivals together */
-  uint64_t arrivals;
-  uint64_t exits[8]; /* times that compiled code was left here, by enum mx_exit_reason */
-  uint64_t floating; /* floating-point operations */
-  /* of accesses: */
-  uint64_t bytes;                  /* that lanes moved */
-  uint64_t sectors, sectors_least; /* 32-byte pieces of memory touched; in how many the bytes would have fit */
-  uint64_t passes_least, conflicts32, conflicts64; /* shared memory: passes without any bank conflict (of 32 banks), and
-                                                      those beyond them, with 32 and with 64 banks of 4 bytes */
-  uint64_t atomics, same_address; /* lanes of atomics; of these, beyond the first of an instruction at one address */
+  uint64_t splits;        /* of a branch: executions in which its lanes went both ways */
+  uint64_t idle_lanes;    /* of a branch: lanes that waited while others ran one of its sides, summed over the warp
+                             instructions there; an instruction counts for the innermost branch around it */
+  uint64_t waited;        /* of a barrier: clock of the last warp to arrive less the warp's own, summed over arrivals */
+  uint64_t arrivals;      /* of warps */
+  uint64_t exits[8];      /* times that compiled code was left here, by enum mx_exit_reason */
+  uint64_t floating;      /* floating-point operations */
+  /* of instructions that access memory: */
+  uint64_t bytes; /* that lanes moved */
+  uint64_t sectors,
+      sectors_least; /* sectors (aligned pieces of 32 bytes) touched; how many the bytes would have fit in */
+  /* Shared memory: passes that would be needed without bank conflicts (with 32 banks), and passes beyond the least,
+   * with 32 and with 64 banks of 4 bytes. */
+  uint64_t passes_least, conflicts32, conflicts64;
+  uint64_t atomics, same_address; /* lanes of atomics; of these, lanes at an address of another lane before them */
 } mx_profile_instruction;
 MX_API mx_status mx_profile_get_instruction(mx_profile *profile, size_t kernel, size_t instruction,
                                             mx_profile_instruction *out);
 
 /* ---- the timeline ---------------------------------------------------------------------------------------*/
 typedef enum mx_profile_event_kind {
-  MX_PROFILE_LAUNCH,   /* begin, end: nanoseconds since the profile was made; number: the launch's; kernel: its name */
-  MX_PROFILE_BLOCK,    /* clocks; begin_ns, end_ns: wall time; worker: who ran it at its end */
+  MX_PROFILE_LAUNCH,   /* begin, end: nanoseconds since the profile was created */
+  MX_PROFILE_BLOCK,    /* clocks; begin_ns, end_ns: such nanoseconds; worker: the one that ran it when it ended */
   MX_PROFILE_WARP,     /* clocks, from its begin to its end */
   MX_PROFILE_WAIT,     /* clocks, at a barrier */
   MX_PROFILE_DIVERGED, /* clocks, while its lanes were diverged */
@@ -94,7 +101,7 @@ typedef struct mx_profile_event {
   size_t struct_size;
   mx_profile_event_kind kind;
   uint32_t launch, warp, worker;
-  uint64_t block, stream; /* stream: of a launch: its number in the device's order of first launches, 0: none */
+  uint64_t block, stream; /* stream, of a launch: streams are numbered from 1 by their first launch; 0: no stream */
   uint64_t begin, end, begin_ns, end_ns;
   const char *kernel, *file; /* of waits and divergences: where */
   uint32_t line;
