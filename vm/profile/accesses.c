@@ -1,9 +1,10 @@
-/* What one access of a warp touches: sectors, passes over banks, addresses that lanes have in common. Both engines come
- * here, so both count the same.
+/* Counts what one access of a warp touches: sectors, passes over banks, addresses that lanes have in common. Both
+ * engines call this function, so both count the same. Three ways, the quickest first:
  *
- * 1. Mostly an instruction's addresses lie as they did the time before, only elsewhere: then that is known already.
- * 2. Else mostly each lane's is as far behind the one before it, and all follows from the first one and the distance.
- * 3. Else they are sorted into sets (places.c). */
+ * 1. The lanes' addresses have the same distances as at the instruction's last execution (struct mx_access_pattern): so
+ *    the counts are the same, too. This is the usual case.
+ * 2. The addresses are evenly spaced: the counts are computed from the first address and the distance.
+ * 3. Otherwise they are computed from all addresses (places.c). */
 #include "profile.h"
 
 #include "facts.h"
@@ -11,14 +12,14 @@
 
 #include <string.h>
 
-/* Addresses of n lanes from `lane` on, one behind the other; or of any lanes, all of them the same: distance 0. */
+/* Evenly spaced addresses: of n consecutive lanes from `lane` on, or, with distance 0, of any set of lanes. */
 struct even {
   uint64_t first, lanes;
   int64_t distance;
   unsigned lane, n;
 };
 
-/* Whether numbers `first`, first + distance and so on stand at p, n of them; narrow: of 32 bits. */
+/* Whether the n numbers at p are first, first + distance and so on; narrow: they have 32 bits. */
 #if defined __x86_64__ && !defined __clang__ && !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
 __attribute__((target_clones("default", "avx2")))
 #endif
@@ -39,7 +40,7 @@ are_even(const void *p, bool narrow, uint64_t first, uint64_t distance, unsigned
 static uint64_t number_at(const void *p, bool narrow, unsigned lane) {
   return narrow ? ((const uint32_t *)p)[lane] : ((const uint64_t *)p)[lane];
 }
-/* False: the addresses of lanes m do not lie evenly. */
+/* False: the addresses of lanes m are not evenly spaced. */
 static bool find_even(const struct mx_insn *i, const struct mx_fact *f, uint64_t m, const void *p, bool one,
                       struct even *e) {
   const uint64_t off = (uint64_t)i->off;
@@ -75,10 +76,12 @@ static struct mx_places even_places(const struct even *e, unsigned bytes) {
   return p;
 }
 
-static unsigned greatest_divisor(uint64_t a, uint64_t power) { /* that both have; power: of two */
+/* The greatest common divisor of a and a power of two. */
+static unsigned common_divisor(uint64_t a, uint64_t power) {
   return a ? (unsigned)((a & -a) < power ? (a & -a) : power) : (unsigned)power;
 }
-/* False: it does not follow. */
+/* As mx__bank_passes, for evenly spaced addresses; false: lanes want several words each, or their words begin at
+ * distances that are no multiple of 4, so all addresses have to be looked at. */
 static bool even_passes(const struct even *e, unsigned bytes, unsigned banks, uint32_t *passes, uint32_t *least) {
   const unsigned words = bytes < 4 ? 1 : bytes / 4, group = banks / words ? banks / words : 1, end = e->lane + e->n;
   const uint64_t lanes = group == 64 ? UINT64_MAX : (1ull << group) - 1;
@@ -87,7 +90,8 @@ static bool even_passes(const struct even *e, unsigned bytes, unsigned banks, ui
   *passes = *least;
   if (!e->distance || (e->distance == bytes && e->first % 4 == 0)) return true;
   if (words != 1 || e->distance % 4) return false;
-  const unsigned cycle = banks / greatest_divisor((uint64_t)(e->distance / 4), banks);
+  const unsigned cycle =
+      banks / common_divisor((uint64_t)(e->distance / 4), banks); /* lanes until a bank comes again */
   *passes = 0;
   for (unsigned from = e->lane; from < end;) {
     const unsigned to = from / group * group + group < end ? from / group * group + group : end;
@@ -98,7 +102,7 @@ static bool even_passes(const struct even *e, unsigned bytes, unsigned banks, ui
 }
 
 /* ---- patterns -----------------------------------------------------------------------------------------------------*/
-/* Whether the numbers of lanes that are on lie as they did: as far behind the first one. */
+/* Whether the lanes of the last mask have the same distances from the first address as then. */
 #if defined __x86_64__ && !defined __clang__ && !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
 __attribute__((target_clones("default", "avx2")))
 #endif
@@ -138,7 +142,7 @@ static unsigned space_at(uint64_t generic) {
   default: return MX_GLOBAL;
   }
 }
-/* The addresses of an access: even, or those of its lanes one behind the other, in whatever order they lie. */
+/* The addresses of an access: evenly spaced, or listed by lane. */
 struct addresses {
   bool is_even;
   struct even even;
@@ -155,7 +159,8 @@ static void collect(const struct mx_insn *i, const struct mx_fact *f, uint64_t m
     a->lane[a->n++] = (uint8_t)l;
   }
 }
-/* Lanes' copies of local memory lie beside one another in devices' memory, piece for piece. */
+/* Local memory is counted as devices interleave it: the lanes' copies of one piece lie side by side. The machine has it
+ * lane after lane, so addresses are converted. */
 static void move_to_local(struct addresses *a, uint64_t m, uint32_t lanes, unsigned bytes) {
   struct even *e = &a->even;
   const bool in_row = m >> e->lane == (e->n == 64 ? UINT64_MAX : (1ull << e->n) - 1);

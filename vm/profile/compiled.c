@@ -1,5 +1,6 @@
-/* What compiled code has counted (jit/compiler/counters.c): for blocks, by the lanes that ran. It becomes what the
- * interpreter counts, for instructions, when a worker ends; where code is left in the midst of a block, at once. */
+/* Converts the counts of compiled code. It counts executions of blocks of code, by the number of active lanes
+ * (jit/compiler/counters.c); the interpreter counts executions of instructions. Blocks become instructions when the
+ * launch ends; only a block that was left before its end is converted at once, since part of it has run. */
 #include "profile.h"
 
 #include "facts.h"
@@ -19,7 +20,7 @@ static uint32_t number_of(const struct mx_probed *of, const struct mx_jit_counte
 }
 static struct mx_probed_warp *warp_of(const struct mx_exec *x) { return &x->block->probed->warps[x->warp->number]; }
 
-/* What is known of each instruction of the code. */
+/* For each instruction of the code that accesses memory: what mx__profile_access needs. */
 static bool find_accesses(const struct mx_probed_worker *worker, const struct mx_jit_code *code,
                           struct mx_compiled_counts *c) {
   if (!(c->accesses = calloc(code->counted->nins + 1, sizeof *c->accesses))) return false;
@@ -53,7 +54,7 @@ bool mx__profile_enters(struct mx_exec *x, struct mx_jit_state *s, const struct 
   return true;
 }
 
-/* Instructions of the block in which code was left, up to where that was. */
+/* Counts the instructions of a block that were executed before code was left in it. */
 static void count_part(struct mx_exec *x, const struct mx_jit_code *code, const struct mx_jit_counted_site *site,
                        uint64_t mask) {
   const struct mx_probed_worker *worker = x->probed;
@@ -117,7 +118,7 @@ static struct mx_count *record_of(struct mx_count *records, const struct mx_prob
                                   const struct mx_jit_counted_ins *i) {
   return &records[of->code->record[number_of(of, i)]];
 }
-/* A row: n lanes ran, in warps of `live`. */
+/* Takes the counters of executions with n active lanes, in warps of which `live` lanes had not ended. */
 static void take_row(struct mx_count *records, const struct mx_probed *of, const struct mx_jit_code *code,
                      const uint64_t *row, uint32_t n, uint32_t live) {
   for (uint32_t b = 0; b < code->counted->nblocks; b++)
@@ -155,8 +156,9 @@ void mx__profile_take_compiled(const struct mx_probed_worker *worker, struct mx_
     if (c->code) take_sums(records, worker->of, c);
   }
 }
-/* A branch that parts lanes makes one group more. Code begins with one, and those that are left when it ends have been
- * told to the machine, which has counted them: the others have met again. So there are as many of these. */
+/* Splits that happened inside compiled code and that the machine does not know. Each divergent branch makes one group
+ * of lanes more. The groups that existed when code was left have been reported to the machine, which counted them as
+ * splits; all others have come together again inside the code, so this is also the number of those rejoins. */
 uint64_t mx__profile_compiled_splits(const struct mx_probed_worker *worker) {
   uint64_t splits = 0;
   for (uint32_t f = 0; f < worker->of->code->prep->nfuncs; f++) {

@@ -1,5 +1,5 @@
-/* The body of every instruction of a profiled launch, and what the machine tells of blocks and barriers. Everything is
- * counted by the worker for itself. */
+/* The body of every instruction of a profiled launch, which counts and then calls the real one, and the functions of
+ * struct mx_probe for blocks and barriers. Each worker counts for itself, so no locks are needed. */
 #include "profile.h"
 
 #include "facts.h"
@@ -37,7 +37,8 @@ void mx__profile_note_divergence(const struct mx_block *b, uint32_t warp, uint32
   w->diverged = diverged;
 }
 
-/* Masks mostly stay as they were, and counting bits is a call where no CPU level may be assumed. */
+/* Counts the bits of a mask, or remembers them: masks seldom change, and where no CPU level may be assumed counting
+ * bits is a function call. */
 uint32_t mx__profile_lanes(struct mx_counted *was, uint64_t mask) {
   if (was->mask != mask) *was = (struct mx_counted){mask, (uint32_t)__builtin_popcountll(mask)};
   return was->n;
@@ -127,7 +128,8 @@ void mx__profile_arrives(struct mx_exec *x, const struct mx_insn *i, uint32_t nu
   else *a = (struct mx_probed_arrival){b->warps[w].clock, number_of(x, i), true, waits};
   if (waits || number != MX_CLUSTER_BARRIER) x->probed->counts[number_of(x, i)].arrivals++;
 }
-/* Of a cluster, the last one of all its blocks; those that are let go before keep the clock of their arrival. */
+/* A barrier has opened: the clock of all warps that waited becomes that of the last one to arrive. At a cluster's
+ * barrier that is the last one of all its blocks; a warp that only arrived, and did not wait, keeps its clock. */
 void mx__profile_released(struct mx_block *block, uint32_t number) {
   struct mx_probed_block *b = block->probed;
   struct mx_probed *of = block->launch->probed;

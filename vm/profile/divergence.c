@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Marks what can run between branch b and the place where its lanes meet again; returned: how much that is. */
+/* Marks the instructions that can run between branch b and the place where its lanes meet again, and returns how many
+ * they are. */
 static uint32_t mark(const struct mx_profiled *k, uint32_t b, uint8_t *in, uint32_t *work) {
   const struct mx_profiled_insn *branch = &k->insns[b];
   uint32_t n = 0, all = 0;

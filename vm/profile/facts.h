@@ -1,4 +1,4 @@
-/* What is known of an opcode from its row alone. */
+/* What the table's row says of an opcode, in the form in which profiles need it. */
 #ifndef MX_VM_PROFILE_FACTS_H
 #define MX_VM_PROFILE_FACTS_H
 
@@ -9,13 +9,13 @@ struct mx_fact {
   uint8_t bytes;     /* of a lane's access */
   uint8_t address;   /* the operand that is the address; the offset stands behind it */
   bool narrow;       /* the address has 32 bits */
-  bool atomic_space; /* the modifier is the space; else that is the modifier's upper digits */
+  bool atomic_space; /* the modifier is the address space, as atomics have it; else its bits from 2 on are */
   uint16_t floating; /* floating-point operations of a lane; fused multiply-add: two */
 };
-const struct mx_fact *mx__facts(unsigned op); /* the first of an array, those of others behind it */
-/* Of a warp, with modifier: of matrix instructions. */
+const struct mx_fact *mx__facts(unsigned op); /* of opcode op; mx__facts(0) is an array by opcode */
+/* Floating-point operations of a warp as a whole, for matrix instructions; else 0. */
 uint32_t mx__floating_of_warp(unsigned op, unsigned mod);
-/* The part of the table that has the row: "int", "memory" ... */
+/* The file of core/ops/ that has the row: "int", "memory" ... */
 const char *mx__family(unsigned op);
 static inline unsigned mx__space_of(const struct mx_fact *f, unsigned mod) { return f->atomic_space ? mod : mod >> 2; }
 

@@ -1,5 +1,5 @@
-/* Sectors and conflicts of banks. Addresses of one access mostly ascend or are all the same: that is looked at first.
- */
+/* Sectors and bank conflicts. Most accesses have ascending or equal addresses: that is tested first. Otherwise distinct
+ * addresses and sectors are counted in a bit map, if they lie near one another, or in a hash set. */
 #include "places.h"
 
 #include <string.h>
@@ -21,15 +21,16 @@ static bool add(struct set *s, uint64_t key) { /* true: it is new */
   return true;
 }
 
-/* The same for numbers that lie near one another, as bits of a map. */
+/* Numbers that lie near one another are counted as bits of a map. The bits are counted by arithmetic, since no CPU
+ * level may be assumed here. */
 enum { MAP = 64 }; /* words of 64 bits */
 static unsigned bits_of(uint64_t w) {
   w -= w >> 1 & 0x5555555555555555u;
   w = (w & 0x3333333333333333u) + (w >> 2 & 0x3333333333333333u);
   return (unsigned)(((w + (w >> 4)) & 0x0F0F0F0F0F0F0F0Fu) * 0x0101010101010101u >> 56);
 }
-/* How many different numbers lie between a[k] >> shift and (a[k] + span) >> shift, each between least and most; false:
- * these are too far apart. */
+/* Counts the different numbers in all the ranges from a[k] >> shift to (a[k] + span) >> shift, where all a[k] lie
+ * between least and most. False: they are too far apart for the map. */
 static bool count_near(const uint64_t *a, unsigned n, unsigned span, unsigned shift, uint64_t least, uint64_t most,
                        uint32_t *different) {
   uint64_t map[MAP];
@@ -80,7 +81,7 @@ struct mx_places mx__places(const uint64_t *a, unsigned n, unsigned bytes) {
   return p;
 }
 
-/* Lanes that want one place, or places beside one another, want no two words of a bank. */
+/* Whether all lanes have one address, or adjacent ones, and so no bank is asked for two words. */
 static bool is_plain(const uint64_t *a, const uint8_t *lane, unsigned n, unsigned bytes) {
   uint64_t differ = 0, gaps = 0;
   for (unsigned k = 1; k < n; k++) {
@@ -90,7 +91,7 @@ static bool is_plain(const uint64_t *a, const uint8_t *lane, unsigned n, unsigne
   return !differ || (!gaps && a[0] % 4 == 0);
 }
 
-/* Whether no two of lanes [k, end), which are of one group, want different words of one bank. */
+/* Whether no two lanes of the group [k, end) want different words of one bank. */
 static bool is_free(const uint64_t *a, unsigned k, unsigned end, unsigned words, unsigned banks) {
   uint64_t used = 0, word[MX_MAX_LANES];
   for (; k < end; k++)
@@ -101,7 +102,7 @@ static bool is_free(const uint64_t *a, unsigned k, unsigned end, unsigned words,
     }
   return true;
 }
-/* How many different words are wanted of a bank, at most. */
+/* The most different words that the group [k, end) wants of any one bank. */
 static uint8_t most_wanted(const uint64_t *a, unsigned k, unsigned end, unsigned words, unsigned banks) {
   enum { NONE = 0xFF, MOST = MX_MAX_LANES };
   uint8_t last[MOST], wanted[MOST], before[MOST], used = 0, most = 1; /* by bank; by word: the one before it there */

@@ -1,4 +1,4 @@
-/* Where the lanes' bytes of one access lie: how many pieces of memory it takes. Pure functions of addresses. */
+/* How many sectors of memory and passes over shared memory one access of a warp takes, by its addresses alone. */
 #ifndef MX_VM_PROFILE_PLACES_H
 #define MX_VM_PROFILE_PLACES_H
 
@@ -12,8 +12,9 @@ struct mx_places {
   uint32_t addresses, sectors;
 };
 struct mx_places mx__places(const uint64_t *address, unsigned n, unsigned bytes);
-/* Of an access to shared memory with `banks` banks of 4 bytes: passes that it takes, lane after lane in groups that
- * could be served at once if no two words of a bank were wanted. lane[k] is the lane that has address[k], ascending. */
+/* How many passes an access to shared memory takes, with `banks` banks of 4 bytes. Lanes are served in groups, each of
+ * as many lanes as the banks could serve in one pass; a group takes as many passes as it wants different words of one
+ * bank. *least: the passes if no group had a conflict. lane[k], ascending, is the lane that has address[k]. */
 uint32_t mx__bank_passes(const uint64_t *address, const uint8_t *lane, unsigned n, unsigned bytes, unsigned banks,
                          uint32_t *least);
 

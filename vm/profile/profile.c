@@ -1,4 +1,5 @@
-/* Profiles and the launches that add to them. What is kept of a kernel outlives its module. */
+/* Creates and clears profiles, prepares the launches that add to them, and adds their counts. A profile keeps records
+ * of kernels that do not depend on their modules, which may be unloaded before anybody reads the profile. */
 #include "profile.h"
 
 #include "facts.h"
@@ -51,8 +52,7 @@ void mx_profile_destroy(mx_profile *p) {
   free(p);
 }
 
-/* ---- what is kept of a kernel
- * ---------------------------------------------------------------------------------------*/
+/* ---- what is kept of a kernel ------------------------------------------------------------------------------------*/
 static uint64_t add_bytes(uint64_t h, const void *bytes, size_t n) {
   for (size_t k = 0; k < n; k++) h = (h ^ ((const unsigned char *)bytes)[k]) * 1099511628211u;
   return h;
@@ -75,7 +75,7 @@ static uint64_t digest_of(const struct mx_prepared *prep) {
   return h;
 }
 
-/* The kernel's own copy of a text; NULL: out of memory, or no text. */
+/* A copy of the text that belongs to k, one for equal texts; NULL: out of memory, or text is NULL. */
 static const char *keep(struct mx_profiled *k, const char *text) {
   if (!text) return NULL;
   for (size_t n = k->nstrings; n--;)
@@ -86,7 +86,8 @@ static const char *keep(struct mx_profiled *k, const char *text) {
   return (more[k->nstrings] = strdup(text)) ? more[k->nstrings++] : NULL;
 }
 
-/* The record of the instruction that stands at index `at` of the function or behind a pseudo-instruction there. */
+/* The number of the record for the instruction at index `at`; where a join stands there, which is no instruction of the
+ * program, of the one behind it. */
 static uint32_t record_at(const struct mx_probed *of, const struct mx_pfunc *fn, uint32_t at) {
   if (at < fn->ninsns && fn->insns[at].kind == MX_INSN_JOIN) at++;
   return at < fn->ninsns ? of->code->record[of->code->first[fn->number] + at] : UINT32_MAX;
@@ -113,7 +114,7 @@ static bool add_targets(const struct mx_probed *of, const struct mx_pfunc *fn, c
   return true;
 }
 
-/* The records of function f, behind those that are there. */
+/* Fills in the records of function f. */
 static bool add_records(struct mx_probed *of, struct mx_profiled *k, uint32_t f) {
   const struct mx_pfunc *fn = &of->code->prep->funcs[f];
   const char *function = keep(k, fn->func->name);
@@ -161,8 +162,7 @@ static struct mx_profiled *kernel_new(struct mx_probed *of, uint64_t digest) {
   return NULL;
 }
 
-/* ---- launches
- * -------------------------------------------------------------------------------------------------------*/
+/* ---- launches ----------------------------------------------------------------------------------------------------*/
 static void worker_free(struct mx_probed_worker *w) {
   for (uint32_t f = 0; w->compiled && f < w->of->code->prep->nfuncs; f++) {
     for (uint32_t live = 0; live <= MX_MAX_LANES; live++) free(w->compiled[f].by_live[live]);
@@ -245,7 +245,8 @@ void mx__profile_code_free(struct mx_profile_code *code) {
   free(code);
 }
 
-/* Numbers of all instructions, and their records: the kernel's before those of other functions. */
+/* Numbers all instructions, those that access memory, and records; the kernel's records come before those of other
+ * functions, as mx_profile_get_instruction promises. */
 static bool number(struct mx_profile_code *code) {
   const struct mx_prepared *prep = code->prep;
   code->first = calloc(prep->nfuncs + 1, sizeof *code->first);
@@ -280,7 +281,7 @@ static bool prepare(struct mx_profile_code *code, const struct mx_profile_launch
   code->level = *real;
   code->level.bodies = code->level.unguarded = code->bodies;
   if (!(code->prep = mx__prepare(what->image, what->func, what->var_address, &code->level))) return false;
-  code->prep->level = real; /* shapes and tiles are the real ones' */
+  code->prep->level = real; /* what else than bodies is taken from the level must be the real one's */
   for (uint32_t f = 0; f < code->prep->nfuncs; f++)
     for (uint32_t n = 0; n < code->prep->funcs[f].ninsns; n++) {
       const struct mx_insn *i = &code->prep->funcs[f].insns[n];

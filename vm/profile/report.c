@@ -1,4 +1,4 @@
-/* The calls of profile.h that read. */
+/* The calls of mx/profile.h that read a profile. */
 #include "profile.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ size_t mx_profile_kernel_count(mx_profile *p) {
   return n;
 }
 
-/* The lock is held then; NULL: there is none, and it is not. */
+/* Finds a kernel and leaves with the profile's lock held; NULL: there is no such kernel, and the lock is not held. */
 static struct mx_profiled *find(mx_profile *p, size_t kernel) {
   if (!p) return NULL;
   mx__lock(&p->lock);
@@ -65,8 +65,8 @@ static uint64_t active(const struct mx_count *c) {
   for (unsigned k = 1; k <= MX_MAX_LANES; k++) n += k * c->histogram[k];
   return n;
 }
-/* Lanes that wait beside each instruction, at the branch where they diverged; found once for the counts that there
- * are. */
+/* Computes idle_lanes: the lanes that wait while an instruction runs count for the branch at which they diverged. Kept
+ * until another launch adds counts. */
 static void find_idle_lanes(struct mx_profiled *k) {
   if (k->idle_lanes) return;
   uint32_t *of = mx__profile_causes(k);
