@@ -1,5 +1,6 @@
-/* Calls whose names stand for other types in programs that other compilers have built: which version of the runtime
- * such a program asks for is known by the library of that name, which is loaded for it (mxrun exec). */
+/* Calls that have other structs or parameters in another version of the runtime. A program that another compiler has
+ * built asks the loader for the library of its version, libcudart.so.13 for one, and `mxrun exec` has a library under
+ * each such name: from that the version is known (version.c). */
 #include "rt.h"
 
 #include <dlfcn.h>
@@ -9,8 +10,8 @@
 cudaError_t cudaGetDeviceProperties(void *out, int device);
 cudaError_t cudaEventElapsedTime_v2(float *ms, cudaEvent_t from, cudaEvent_t to);
 
-/* Version 13 has left fields out: where those stand that have a value here, and from which on how many bytes are the
- * same. */
+/* Version 13 has left fields of this struct out. So fields are copied one by one to their new places, and from a
+ * certain one on the rest as a whole. */
 #define FROM(field_) offsetof(struct cudaDeviceProp, field_)
 static const struct {
   size_t to, from, bytes;
@@ -29,7 +30,7 @@ static const struct {
 };
 enum { BYTES13 = 1008 };
 
-/* Version 12 calls it with the suffix _v2; in version 11 the struct ended earlier. */
+/* Programs of version 12 call it under this name with the suffix _v2; in version 11 the struct ended earlier. */
 cudaError_t cudaGetDeviceProperties(void *out, int device) {
   struct cudaDeviceProp p;
   if (!out) return rt_error(cudaErrorInvalidValue);
@@ -71,7 +72,7 @@ cudaError_t cudaDeviceGetP2PAttribute(int *value, enum cudaDeviceP2PAttr attribu
   return e;
 }
 
-/* The driver's calls by their names; the newest of several forms ends with the greatest number. */
+/* Finds a call of the driver's API by its name; of several forms the newest, whose suffix has the greatest number. */
 static cudaError_t entry_point(const char *name, void **function, enum cudaDriverEntryPointQueryResult *result) {
   char text[128];
   void *found = NULL;

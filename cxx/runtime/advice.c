@@ -1,10 +1,11 @@
-/* What programs say of managed memory: where it should lie, who will use it, where it was brought. Nothing is moved,
- * since host and device have one memory; it is kept, since programs ask for it again. */
+/* Advice about managed memory (cudaMemAdvise, prefetching): where it should lie, who will use it, where it was brought.
+ * Nothing is moved, since host and device share the memory; the advice is kept because programs can ask for it. */
 #include <stdint.h>
 #include <stdlib.h>
 
-/* Version 13 has a place (its kind, and a number) where others have a device, in the same register: so this file has
- * definitions of its own of these four, and the headers' declarations are out of sight. */
+/* In version 13 these four calls take a struct of a kind and a number where earlier ones take the number of a device;
+ * both are passed in the same register. So this file defines them with parameters of its own, and hides the headers'
+ * declarations, which differ. */
 #define cudaMemPrefetchAsync rt_declared_prefetch
 #define cudaMemAdvise rt_declared_advise
 #include "rt.h"
@@ -20,7 +21,8 @@ struct said {
 };
 static struct said *all; /* the newest first; rt_lock */
 
-/* A place of version 13: the kind in the lower half, 1 a device and 2 and above the host's. */
+/* Version 13's struct as it arrives in a register: the kind in the lower half, 1 for a device, 2 and above for the
+ * host. */
 static int device_of(uint64_t place) {
   if (!rt_is_version_13()) return (int)(uint32_t)place;
   return (uint32_t)place == cudaMemLocationTypeDevice ? (int)(place >> 32) : cudaCpuDeviceId;
@@ -66,7 +68,7 @@ cudaError_t cudaMemAdvise(const void *p, size_t size, enum cudaMemoryAdvise advi
   return say(p, size, means[advice].what, placed ? device_of(place) : 0, means[advice].so);
 }
 
-/* The newest word about all of the range; NULL: none. *after: the one to go on from. */
+/* The newest advice that covers all of the range; NULL: none. *after: where the search goes on. */
 static const struct said *find(const struct said *after, const void *p, size_t size, enum cudaMemRangeAttribute what) {
   const struct said *s = after ? after->next : all;
   while (s && (s->what != what || s->at > (uintptr_t)p || s->at + s->size < (uintptr_t)p + size)) s = s->next;

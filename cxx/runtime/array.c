@@ -130,7 +130,7 @@ cudaError_t cudaGetChannelDesc(struct cudaChannelFormatDesc *desc, cudaArray_con
 }
 
 /* ---- copies -----------------------------------------------------------------------------------------------------*/
-/* In texels, from the array's side. */
+/* The box of an array that begins at `at` and has the extents `size`, both in texels. */
 static cudaError_t box_of(const struct cudaArray *a, struct cudaPos at, struct cudaExtent size, mx_texel_box *box) {
   const struct cudaExtent *e = &a->extent;
   const size_t height = e->height ? e->height : 1, depth = e->depth ? e->depth : 1;
@@ -144,7 +144,7 @@ static cudaError_t box_of(const struct cudaArray *a, struct cudaPos at, struct c
   return cudaSuccess;
 }
 
-/* Copies of arrays come when the stream has come to them, and are done when the call returns. */
+/* Copies from and to arrays are not queued: the call waits for the stream's earlier work, copies, and returns. */
 cudaError_t rt_copy_array(const struct cudaMemcpy3DParms *p, cudaStream_t stream) {
   const struct cudaArray *to = p->dstArray, *from = p->srcArray, *a = to ? to : from;
   const struct cudaExtent size = p->extent;

@@ -1,6 +1,6 @@
-/* Blocks of a cluster, where a kernel's source names them (__cluster_dims__): the host's compiler has put the kernel's
- * stub into a section whose name says them, because what the device's compiler writes has no place for it. Sections are
- * found in the file of the program or library that the stub is in. */
+/* Finds the size of a kernel's clusters where its source gives it (__cluster_dims__). PTX of the version that clang
+ * writes has no directive for it, so the macro puts the kernel's stub on the host into a section whose name contains
+ * the size. Sections are looked up in the file of the program or library in which the stub lies. */
 
 #include "rt.h"
 

@@ -69,7 +69,8 @@ int rt_device_count(void) {
   return known = n < 0 ? 0 : n > RT_MOST_DEVICES ? RT_MOST_DEVICES : (int)n;
 }
 
-/* A program keeps pointers in memory, so that the host must find everything where kernels do. */
+/* Programs pass pointers between host and device inside of data structures, so device memory has to have the same
+ * addresses in the host's address space. */
 static bool same_addresses(mx_device *d, mx_addr *first) {
   void *host = NULL;
   if (mx_alloc_managed(d, 1, first, &host) != MX_OK) return false;

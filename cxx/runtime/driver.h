@@ -11,11 +11,11 @@ typedef mx_kernel *CUfunction;
 typedef cudaStream_t CUstream;
 typedef cudaEvent_t CUevent;
 
-/* Each is declared and defined: nobody here calls them. */
+/* Defines a call of the driver's API; the declaration before it keeps the compiler from warning that there is none. */
 #define CU(name_, ...) \
   CUresult name_(__VA_ARGS__); \
   CUresult name_(__VA_ARGS__)
-/* driver.c: those that others here stand for */
+/* driver.c: calls that other files here use */
 CUresult cuModuleLoadDataEx(CUmodule *module, const void *data, unsigned n, CUjit_option *options, void **values);
 CUresult cuModuleLoad(CUmodule *module, const char *path);
 CUresult cuModuleUnload(CUmodule module);

@@ -1,4 +1,4 @@
-/* The driver's linker: texts of several parts become one, which cuModuleLoadData takes. */
+/* The driver API's linker (cuLinkCreate and so on): PTX texts are joined into one, which cuModuleLoadData takes. */
 #include "driver.h"
 
 #include <stdio.h>

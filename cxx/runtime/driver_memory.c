@@ -61,7 +61,7 @@ CU(cuArrayGetDescriptor_v2, CUDA_ARRAY_DESCRIPTOR *d, cudaArray_t a) {
 }
 
 /* ---- boxes ------------------------------------------------------------------------------------------------------*/
-/* One side of a copy: with an array, in texels, else in bytes. */
+/* One side of a copy. x and width count texels if it is an array, else bytes. */
 static void side(CUmemorytype type, const void *host, CUdeviceptr device, cudaArray_t from, size_t x, size_t y,
                  size_t z, size_t pitch, size_t height, const CUDA_MEMCPY3D *c, cudaArray_t *array,
                  struct cudaPitchedPtr *memory, struct cudaPos *at) {
@@ -196,8 +196,9 @@ CU(cuSurfObjectCreate, cudaSurfaceObject_t *surface, const CUDA_RESOURCE_DESC *r
 CU(cuSurfObjectDestroy, cudaSurfaceObject_t surface) { return (CUresult)cudaDestroySurfaceObject(surface); }
 
 /* ---- ranges of addresses ----------------------------------------------------------------------------------------*/
-/* A range has its memory from the beginning; what is mapped into it is a number that is kept, since memory that nobody
- * touches costs nothing. One memory in two ranges would have to be the same bytes: that is refused. */
+/* A reserved range gets all of its memory at once, which costs nothing until it is touched; mapping a piece of memory
+ * into it only notes which piece it is. So one piece mapped into two ranges would not be the same bytes in both, and
+ * that is refused. */
 struct piece {
   size_t bytes;
   CUdeviceptr at; /* 0: not mapped */

@@ -71,7 +71,7 @@ static cudaError_t of_trap(mx_trap_kind kind) {
 
 bool (*rt_host_memory)(uint64_t address, char *text, size_t size);
 
-/* Who has seen a trap knows enough; later calls only fail. */
+/* The text of a trap is printed once: all later calls fail with the same error, and would only repeat it. */
 static cudaError_t trapped(struct rt_device *d) {
   mx_trap_info trap = {.struct_size = sizeof trap};
   if (!d || mx_device_trap(d->mx, &trap) != MX_OK) return cudaErrorLaunchFailure;
@@ -83,7 +83,8 @@ static cudaError_t trapped(struct rt_device *d) {
   return of_trap(trap.kind);
 }
 
-/* A program that does not ask for errors would not know why nothing happens. */
+/* Printed even though the call returns an error: many programs do not look at errors, and would do nothing without a
+ * word. */
 void rt_explain(struct rt_device *d) {
   char *text = d ? mx_last_error_text(d->mx) : NULL;
   if (text) rt_say("%s", text);

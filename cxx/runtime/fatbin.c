@@ -1,6 +1,6 @@
 /* Images: from a fat binary, PTX or a module the text or module that mx loads. Compressed PTX is unpacked by the
- * system's own libraries, which are opened when something needs them. What is read here stands in the program that
- * registered it, and is as trustworthy as that. */
+ * system's own libraries, which are opened when something needs them. Damaged images are not looked for: an image is
+ * part of the program that runs in this process and can do anything anyway. */
 #include "fatbin.h"
 #include "rt.h"
 

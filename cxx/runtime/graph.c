@@ -1,5 +1,5 @@
-/* Graphs: made node by node, or of what streams were given while they were captured. An instance is a copy of the nodes
- * in an order in which each stands behind those that it depends on; a launch gives them to one stream in that order. */
+/* Graphs of work: made node by node, or by capture, from the work that streams are given meanwhile. An instance
+ * (cudaGraphExec_t) is a copy of the nodes in topological order; a launch gives them to one stream in that order. */
 #include "graph_nodes.h"
 
 #include <stdlib.h>
@@ -41,7 +41,7 @@ void rt_take_back(cudaGraphNode_t x) { /* the one that was added last */
   rt_release_node(x);
 }
 
-/* Parameters are copied: the program's own may be gone when the graph is launched. */
+/* Parameters are copied, since the program may reuse their memory before the graph is launched. */
 cudaError_t rt_set_call(struct kernel_call *out, struct rt_device *d, const void *function, mx_kernel *k,
                         const struct rt_grid *g, void **args) {
   mx_kernel_info info = {.struct_size = sizeof info};
@@ -203,7 +203,7 @@ static cudaError_t copy_node(cudaGraph_t to, cudaGraphNode_t x) {
   return cudaSuccess;
 }
 
-/* The nodes' copies, in order, each with the copies of those that it depends on. */
+/* Copies the nodes in topological order; in the copies, dependencies name copies. */
 static cudaGraphNode_t copied(cudaGraph_t g, cudaGraphNode_t origin) {
   for (size_t k = 0; g && k < g->n; k++)
     if (g->node[k]->origin == origin) return g->node[k];
@@ -300,7 +300,7 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t exec, cudaGraphNode
   return cudaGraphKernelNodeSetParams(rt_node_of_exec(exec, node), params);
 }
 
-/* A graph of the same nodes takes the instance's place. */
+/* Updates an instance from a graph of the same shape. */
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t x, cudaGraph_t graph, cudaGraphExecUpdateResultInfo *result) {
   cudaGraph_t c;
   if (!x) return rt_error(cudaErrorInvalidValue);
@@ -421,8 +421,8 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t s, enum cudaStreamCaptureStatus *
   *status = rt_capturing(s) ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
   return cudaSuccess;
 }
-/* The newest form of version 12, also under the name of version 13, which has data of the edges before their number;
- * older ones end with the capture's number. */
+/* Three forms of one call: version 12's newest one and version 13's have data of the edges before their number; older
+ * ones end with the capture's number. */
 cudaError_t cudaStreamGetCaptureInfo_v2(cudaStream_t s, enum cudaStreamCaptureStatus *status, unsigned long long *id,
                                         cudaGraph_t *graph, const cudaGraphNode_t **last, size_t *n) {
   cudaError_t e = cudaStreamIsCapturing(s, status);

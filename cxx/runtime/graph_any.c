@@ -1,4 +1,5 @@
-/* Nodes of any kind by one call: what they are made of is one structure, of which its first word says which part. */
+/* cudaGraphAddNode and the like: nodes of any kind by one call, whose parameters are a union with the kind before it.
+ */
 #include "graph_nodes.h"
 
 static cudaError_t add(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,

@@ -1,4 +1,4 @@
-/* What programs ask of graphs and their nodes, and change in them, once they are made. */
+/* Calls that read or change graphs and their nodes after they have been made. */
 #include "graph_nodes.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
-/* Launches of graphs: the nodes are given to a stream one after the other, by the calls that programs make, too. So
- * this stands above these calls, and they above graph.c, where they put nodes while a stream is captured. */
+/* Launches of graphs: the nodes are given to a stream one after the other, by the calls of the runtime that programs
+ * use. Those calls in turn use graph.c, since they add nodes while a stream is captured; so launching is a file apart
+ * from graph.c, or each would need the other. */
 #include "graph_nodes.h"
 
 cudaError_t rt_fill(const struct cudaMemsetParams *p, cudaStream_t s) {

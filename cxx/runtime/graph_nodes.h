@@ -58,7 +58,7 @@ cudaGraphNode_t rt_node_of_exec(cudaGraphExec_t exec, cudaGraphNode_t node); /* 
 cudaError_t rt_objects_copy(cudaGraph_t to, cudaGraph_t from);
 void rt_objects_drop(cudaGraph_t g);
 
-/* A node of what the stream is given now, behind those that it depends on. */
+/* Adds the work that a captured stream is given as a node that depends on the stream's last ones. */
 cudaError_t rt_capture_node(cudaStream_t s, enum cudaGraphNodeType type, cudaGraphNode_t *node);
 
 #endif

@@ -1,11 +1,12 @@
-/* Addresses that kernels trap at and that are the host's own: what they are there, and how to go on. */
+/* For traps at addresses that belong to the host's memory: says what lies there (a variable, the heap, the stack) and
+ * what the program could do instead. */
 #include "rt.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-/* What the process has there, in the words of its list of mappings; false: nothing that it could read. */
+/* The entry of /proc/self/maps that contains the address; false: there is none, or it is not readable. */
 static bool find_mapping(uint64_t address, char *name, size_t size) {
   char line[4352];
   bool found = false;

@@ -1,5 +1,6 @@
-/* Device code across files: the PTX of several becomes one text. A name that one file defines and others declare stands
- * once; a weak one, as of templates, too; names that belong to one file alone get its number where another has them. */
+/* Device code across files: the PTX of several becomes one text. A name that one file defines and others declare is
+ * defined once; so is a weak one, as those of templates, that several define; a name that is private to one file gets
+ * the file's number as its ending if another file has the same name. */
 #include "rt.h"
 
 #include <ctype.h>
@@ -125,7 +126,8 @@ static bool defined_elsewhere(const struct part *parts, size_t count, size_t k, 
       if (same_name(&parts[k], s, &parts[i], &parts[i].s[j]) && (parts[i].s[j].sort == DECLARED) != as) return true;
   return false;
 }
-/* A library's part, which wants what nobody has and has nothing that others want, is left out, as linkers do. */
+/* Whether the text needs a part. One that needs a name which no part defines, and that defines no kernel and no name
+ * which others need, is left out: a linker would not have taken such a member of a library either. */
 static bool is_wanted(const struct part *parts, size_t count, size_t k) {
   bool lacks = false;
   for (size_t j = 0; j < parts[k].n; j++) {
@@ -141,7 +143,7 @@ static bool is_wanted(const struct part *parts, size_t count, size_t k) {
   return !lacks;
 }
 
-/* What becomes of the k-th part's statement, seen from those before and behind. */
+/* Decides what becomes of a statement of the k-th part, by what the parts before it and behind it have of that name. */
 static void decide(struct part *parts, size_t count, size_t k, struct statement *s) {
   if (s->sort == OTHER) return;
   if (s->sort == HEADER) {

@@ -1,4 +1,4 @@
-/* Launches, and what kernels need and may have. */
+/* Launches of kernels, kernels' attributes and their occupancy. */
 #include "rt.h"
 
 #include <stdlib.h>
@@ -31,7 +31,7 @@ cudaError_t __cudaPopCallConfiguration(dim3 *grid, dim3 *block, size_t *shared, 
   return cudaSuccess;
 }
 
-/* What the launch that has just ended did. */
+/* Prints a line about the launch that has just ended (MX_STATS). */
 static void tell(struct rt_device *d, const mx_kernel_info *info, const mx_launch_config *c) {
   static const char *const tiers[] = {[MX_TIER_INTERPRETED] = "interpreted",
                                       [MX_TIER_WAITING] = "interpreted",
@@ -48,7 +48,7 @@ static void tell(struct rt_device *d, const mx_kernel_info *info, const mx_launc
          (unsigned long long)s.steps, tiers[s.tier], s.seconds * 1e3);
 }
 
-/* A kernel's own failure is told by what synchronises with it, as there. */
+/* Failures of the kernel itself are not reported here but by the next call that synchronises with it, as on devices. */
 cudaError_t rt_launch(struct rt_device *d, mx_kernel *k, const struct rt_grid *g, void **args, cudaStream_t s) {
   mx_kernel_info info = {.struct_size = sizeof info};
   mx_trap_info trap = {.struct_size = sizeof trap};
@@ -162,7 +162,7 @@ cudaError_t cudaLaunchCooperativeKernelMultiDevice(struct cudaLaunchParams *list
   return e;
 }
 
-/* Newer compilers ask for the kernel first; here it goes by the stub's address. */
+/* Code of newer compilers asks for the kernel's handle before it launches; here the stub's address is the handle. */
 cudaError_t __cudaGetKernel(cudaKernel_t *kernel, const void *function) {
   *kernel = (cudaKernel_t)(uintptr_t)function;
   return rt_find_function(function) ? cudaSuccess : rt_error(cudaErrorInvalidDeviceFunction);

@@ -1,6 +1,6 @@
-/* Libraries: device code that the program loads by itself and whose kernels are the runtime's, launched by their
- * handles as others by their names. A library is an image among the registered ones, each kernel asked for a function.
- */
+/* Libraries (cudaLibraryLoadData and so on): device code that the program loads at run time, and whose kernels are
+ * launched by handles. A library becomes an image among the registered ones, and each kernel that the program asks for
+ * a registered function. */
 #include "fatbin.h"
 #include "rt.h"
 
@@ -18,7 +18,7 @@ struct CUlib_st {
   } * kernels;   /* rt_lock */
 };
 
-/* The whole of what was given, which may be gone soon. */
+/* Copies the image as a whole: the program may free it after the call. */
 static void *copy_of(const void *code) {
   const struct fatbin *f = code;
   const size_t n = f->magic == FATBIN_MAGIC ? f->header_bytes + f->bytes : strlen(code) + 1;
@@ -59,7 +59,7 @@ cudaError_t cudaLibraryLoadFromFile(cudaLibrary_t *library, const char *path, en
   free(data);
   return e;
 }
-/* The record of an image stays, as at the program's end; its code goes. */
+/* The module is unloaded; the image's record stays, as it does when a program unregisters an image. */
 cudaError_t cudaLibraryUnload(cudaLibrary_t l) {
   if (!l) return rt_error(cudaErrorInvalidResourceHandle);
   __cudaUnregisterFatBinary((void **)l->image);

@@ -1,4 +1,5 @@
-/* Memory: of devices, of the host as devices see it, and of both; copies. An address is one number on both sides. */
+/* Memory of devices, page-locked memory of the host, managed memory, and copies. An address means the same on both
+ * sides. */
 #include "rt.h"
 
 #include <stdlib.h>
@@ -175,8 +176,8 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes *a, const void
 }
 
 /* ---- copies -----------------------------------------------------------------------------------------------------*/
-/* A copy in a stream, or without one. Host memory that was not allocated for it may change as soon as the call returns,
- * so that such a copy ends before that. */
+/* A copy in a stream, or without one. The program may change host memory that is not page-locked as soon as the call
+ * returns, so such a copy is done by then even in a stream. */
 static cudaError_t copy(void *to, const void *from, size_t n, enum cudaMemcpyKind kind, cudaStream_t stream,
                         bool async) {
   struct rt_device *d = rt_stream_device(stream), *a = rt_owner(to), *b = rt_owner(from);
@@ -222,7 +223,8 @@ cudaError_t cudaMemcpy(void *to, const void *from, size_t count, enum cudaMemcpy
 cudaError_t cudaMemcpyAsync(void *to, const void *from, size_t count, enum cudaMemcpyKind kind, cudaStream_t stream) {
   return copy(to, from, count, kind, stream, true);
 }
-/* Version 13 has left failed out, so that the stream is in its place. What the attributes say is of no account here. */
+/* Version 13 has no parameter `failed`, so that the stream arrives in its place. The attributes are hints, which are
+ * not needed here. */
 cudaError_t cudaMemcpyBatchAsync(void **to, void **from, size_t *sizes, size_t count, void *attributes,
                                  size_t *first_copies, size_t attribute_count, size_t *failed, cudaStream_t stream);
 cudaError_t cudaMemcpyBatchAsync(void **to, void **from, size_t *sizes, size_t count, void *attributes,

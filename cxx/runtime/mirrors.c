@@ -1,8 +1,8 @@
-/* Memory of the host that kernels use, too: __managed__ variables of mxcc's programs, and memory that is registered. Of
- * each there are two, one where the program has it and one on the device, and the program may use one at a time, as on
- * machines without shared page tables: what the host has written goes to the device when a kernel is launched, and
- * comes back when the program synchronises. An address of the host's among a kernel's parameters becomes the device's.
- */
+/* Memory of the host that kernels use, too: __managed__ variables of programs that mxcc has built, and memory given to
+ * cudaHostRegister. Each piece exists twice, in the host's memory and on the device, and only one of the two is current
+ * at a time, as on machines without shared page tables: the host's bytes are copied to the device when a kernel is
+ * launched, and back when the program synchronises. A host address among a kernel's parameters is replaced by the
+ * device's address of the same piece. */
 #include "rt.h"
 
 #include <stdlib.h>
@@ -20,14 +20,14 @@ struct mirror {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct mirror *mirrors;
 static _Atomic bool any;
-static struct rt_device *holder; /* the device that has what is to be seen; NULL: the host */
+static struct rt_device *holder; /* the device whose copies are current; NULL: the host's are */
 
 static struct { /* where the linker has put a program's managed variables; each library has its own */
   const char *from, *to;
 } ranges[64];
 static unsigned range_count;
 
-/* Called by what mxcc puts into each object, before anything is registered. */
+/* Called by code that mxcc puts into each object, before the object registers anything. */
 void __mx_managed_variables(const char *from, const char *to) {
   for (unsigned k = 0; k < range_count; k++)
     if (ranges[k].from == from) return;
@@ -68,7 +68,7 @@ bool rt_is_mirrored(const void *p) {
   return found;
 }
 
-/* Where the device has it; 0: nowhere yet, or its module cannot be loaded. */
+/* The piece's address on the device; 0: it has none yet, or its module cannot be loaded. */
 static mx_addr place(struct mirror *m, struct rt_device *d) {
   mx_addr a = 0;
   uint64_t bytes;
@@ -80,7 +80,7 @@ static void bring_home(void) {
   if (!holder) return;
   struct rt_device *d = holder;
   holder = NULL;
-  if (mx_device_synchronize(d->mx) != MX_OK) return; /* who synchronises is told */
+  if (mx_device_synchronize(d->mx) != MX_OK) return; /* the call that synchronises reports the failure */
   for (struct mirror *m = mirrors; m; m = m->next) {
     const mx_addr a = place(m, d);
     if (a) mx_copy_from_device(d->mx, m->host, a, m->size);
@@ -94,7 +94,7 @@ void rt_mirrors_home(void) {
   pthread_mutex_unlock(&lock);
 }
 
-/* The values that variables begin with are in the module. */
+/* The host's copies of variables get their initial values, which only the module contains. */
 void rt_mirrors_begin(struct rt_device *d) {
   if (!atomic_load(&any)) return;
   pthread_mutex_lock(&lock);
@@ -135,7 +135,7 @@ static mx_addr twin_of(struct mirror *m, struct rt_device *d) {
   return m->twin;
 }
 
-/* What kernels of the device call what the host calls p; 0: they have no name for it. */
+/* The device's address for the host's address p; 0: the device has no copy of that. */
 mx_addr rt_mirrored(struct rt_device *d, const void *p) {
   mx_addr a = 0;
   if (!atomic_load(&any)) return 0;
@@ -156,8 +156,8 @@ static void send(struct rt_device *d) {
   holder = d;
 }
 
-/* Before a launch: memory goes to the device. What is returned, unless NULL, stands for the arguments, and is to be
- * freed. */
+/* Before a launch: copies the pieces to the device. Returns arguments in which host addresses are replaced, which the
+ * caller frees; NULL: the given ones will do. */
 void **rt_mirrors_leave(struct rt_device *d, mx_kernel *k, uint32_t params, void *const *args) {
   if (!atomic_load(&any)) return NULL;
   pthread_mutex_lock(&lock);

@@ -1,5 +1,5 @@
-/* Calls of the runtime that are not there: a program that is linked with them starts, and who makes one is told its
- * name. */
+/* Calls that the runtime does not support. They exist so that programs which are linked with them start; the first use
+ * of each prints its name. */
 #include "rt.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ cudaError_t rt_missing(const char *name) {
   return rt_error(cudaErrorNotSupported);
 }
 
-/* What they would take does not matter to who only refuses them. */
+/* They are declared without their parameters, which a call that is always refused does not look at. */
 #define X(name_) \
   cudaError_t name_(void); \
   cudaError_t name_(void) { return rt_missing(#name_); }
@@ -53,8 +53,8 @@ X(__cudaRegisterHostVar) X(__cudaRegisterUnifiedTable)
 // clang-format on
 #undef X
 
-/* And of the driver's API. Some programs ask whether such a name is there before they use it; what it answers says the
- * same. */
+/* The same for the driver's API. Some programs check whether such a symbol exists before they call it; the error that
+ * the call returns tells them as much. */
 #define X(name_) \
   int name_(void); \
   int name_(void) { return (int)rt_missing(#name_); }

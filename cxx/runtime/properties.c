@@ -1,5 +1,5 @@
-/* Calls about a device: what it says of itself, its limits, its peers, waiting for it and its reset. A reset concerns
- * all that is kept of a device's memory (modules, mirrors, recordings), so this stands above the files that keep it. */
+/* Calls about a device: its properties and attributes, limits, peers, synchronisation and reset. A reset has to clear
+ * everything that other files keep of a device's memory (modules, mirrors, recordings), so this file calls those. */
 #include "rt.h"
 
 #include <limits.h>

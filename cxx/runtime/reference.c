@@ -1,5 +1,5 @@
-/* Texture and surface references: a variable of the module holds the number of the object that is bound to it, which is
- * made of what the program has said of the reference by then. */
+/* Texture and surface references of older programs (cudaBindTexture): a variable of the module holds the number of a
+ * texture or surface object, which is made, when something is bound, from the fields that the reference has then. */
 #include "array.h"
 
 #include <stdlib.h>
@@ -49,7 +49,7 @@ static cudaError_t bound(const struct reference *r, struct rt_device **d, mx_add
   return e == cudaSuccess ? rt_status(*d, mx_copy_from_device((*d)->mx, object, *address, sizeof *object)) : e;
 }
 
-/* Launches before it still have the object before it. */
+/* Queued launches still use the old object, so they end before it is replaced. */
 static cudaError_t put(struct reference *r, unsigned long long object) {
   struct rt_device *d;
   mx_addr address;

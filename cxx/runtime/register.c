@@ -1,5 +1,6 @@
-/* Registering variables, which the program's own initialisation does: in the table of registry.c and, where mxcc has
- * put managed variables on the host, among the mirrors, which look for their other half in that table. */
+/* Registration of variables by the program's own initialisation code: in the table of registry.c, and, for managed
+ * variables of programs that mxcc has built, also among the mirrors (mirrors.c), which find the device's copy by that
+ * table. */
 #include "rt.h"
 
 void __cudaRegisterVar(void **handle, char *host, char *address, const char *name, int external, size_t size,

@@ -35,7 +35,8 @@ void **__cudaRegisterFatBinary(void *wrapper) {
   return (void **)image;
 }
 
-/* Programs do this when they end, where devices still may print; the image's memory may go, its record stays. */
+/* Programs unregister images when they end, where kernels may still print. The image's own memory may be unmapped
+ * afterwards; its record stays. */
 void __cudaUnregisterFatBinary(void **handle) {
   rt_flush();
   ((struct rt_image *)handle)->gone = true;
@@ -63,7 +64,7 @@ void rt_add_variable(void **handle, const void *host, void **managed, const char
 }
 
 /* ---- loading ----------------------------------------------------------------------------------------------------*/
-/* The first few lines say enough. */
+/* Prints only the first lines of a long list of diagnostics. */
 static void complain(const char *why) {
   const char *end = why;
   if (strstr(why, "'cnpLaunchDevice") || strstr(why, "'cudaLaunchDevice")) {
@@ -140,7 +141,8 @@ static cudaError_t load_joined(struct rt_device *d, const struct rt_image *image
   return s == MX_OK ? cudaSuccess : s == MX_INVALID_MODULE ? rt_error(cudaErrorInvalidPtx) : rt_status(d, s);
 }
 
-/* The image's module on the device; loaded without the lock, since kernels' text may come out then. */
+/* The image's module on the device. It is loaded without rt_lock, under a lock of its own: loading takes long, and
+ * makes the library hand over what kernels have printed. */
 mx_module *rt_image_module(struct rt_device *d, struct rt_image *image, cudaError_t *e) {
   static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
   pthread_mutex_lock(&loading);

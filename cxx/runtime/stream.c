@@ -98,7 +98,8 @@ static void leave_capture(unsigned number) {
   pthread_mutex_unlock(&rt_lock);
 }
 
-/* Other streams that were drawn into it are free again; every piece of theirs must have come back to this one. */
+/* Streams that joined the capture by waiting for an event leave it with this call. The program has to see to it that
+ * the stream with which it began has waited for their last work; that is not checked. */
 cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph) {
   if (!graph) return rt_error(cudaErrorInvalidValue);
   if (!rt_capturing(s)) return rt_error(cudaErrorIllegalState);
@@ -153,7 +154,7 @@ cudaError_t cudaStreamGetId(cudaStream_t s, unsigned long long *id) {
   return *id = is_default(s) ? (uintptr_t)s : s->number, cudaSuccess;
 }
 
-/* Kept for who asks; of no effect. */
+/* The attributes are kept for cudaStreamGetAttribute, and have no effect. */
 cudaError_t cudaStreamSetAttribute(cudaStream_t s, enum cudaLaunchAttributeID id, const cudaLaunchAttributeValue *v) {
   if (!v) return rt_error(cudaErrorInvalidValue);
   switch (id) {

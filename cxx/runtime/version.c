@@ -1,4 +1,5 @@
-/* Which version of the runtime a program was built for: the library of that name is loaded for it (mxrun exec). */
+/* Which version of the runtime a program was built for: the one in the name of the library that was loaded for it, one
+ * of those that `mxrun exec` has. */
 #include "rt.h"
 
 #include <dlfcn.h>

@@ -1,6 +1,7 @@
-/* Launches that somebody wants to look at: `mxrun exec` says which in the environment. The n-th launch of a kernel is
- * written as a manifest with the memory of its device, for `mxrun test` to repeat, or for a session before the launch;
- * a trap is told in full. Without these wishes nothing here is called but rt_watches. */
+/* Launches that options of `mxrun exec` single out; it passes the options on in the environment. --record-launch writes
+ * the n-th launch of a kernel as a manifest, with the memory of its device, for `mxrun test` to repeat; --break does
+ * the same and runs a debugging session on that copy before the launch; --trap-info prints all that is known of a trap.
+ * Without these options nothing in this file is called but rt_watches. */
 #include "rt.h"
 
 #include <errno.h>
@@ -89,7 +90,7 @@ static bool is_meant(struct wish *w, const char *name, uint64_t number) {
   return w->done = !strcmp(w->kernel, name) || (strlen(w->kernel) == n && !memcmp(w->kernel, plain, n));
 }
 
-/* Of kernels with one plain name: the how-manieth launch this is. */
+/* Counts a launch, and returns its number among those of kernels with the same plain name, from 1. */
 static uint64_t count(const char *name) {
   static struct counter {
     struct counter *next;
@@ -230,7 +231,7 @@ static bool take_memory(struct recording *r) {
   return true;
 }
 
-/* One line for each piece; after: with what the launch has left there. */
+/* Writes a manifest's line for each piece of memory; after: with what the launch has left there. */
 static bool tell_memory(struct recording *r, FILE *f, bool after) {
   for (const struct piece *p = r->pieces; p; p = p->next) {
     const mx_addr a = p->info.address;
@@ -302,7 +303,7 @@ static bool tell_launch(struct recording *r, const char *end, bool printed) {
   return (fclose(f) || !good) ? fail(r, r->stem, "it cannot be written") : true;
 }
 
-/* Everything before the launch. What cannot be had again is said. */
+/* Writes what has to be recorded before the launch; fails where a repetition would lack something. */
 static bool begin(struct recording *r, uint64_t number) {
   size_t n;
   const char *plain = plain_name(r->info->name, &n);
@@ -366,7 +367,7 @@ static void remove_files(const struct recording *r) {
   rmdir(r->folder);
 }
 
-/* A session in a process of its own, on a copy of what is here. */
+/* Runs mxrun -i in a process of its own, on the launch that has been written to r->folder. */
 static void debug(struct recording *r) {
   char path[4096], commands[4096];
   const char *given = getenv("MX_BREAK_COMMANDS");
@@ -442,7 +443,7 @@ mx_status rt_watch_launch(struct rt_device *d, mx_kernel *k, const mx_kernel_inf
   const uint64_t number = count(info->name);
   struct recording r = {.d = d, .kernel = k, .info = info, .config = c, .args = args};
   mx_trap_info trap = {.struct_size = sizeof trap};
-  mx_device_synchronize(d->mx); /* all that was begun before is over */
+  mx_device_synchronize(d->mx); /* work of other streams must not change memory while it is recorded */
   const bool before = mx_device_trap(d->mx, &trap) == MX_OK && trap.kind != MX_TRAP_NONE;
   if (!before && is_meant(&wishes.stop, info->name, number)) stop(&r, number);
   const mx_status s = !before && is_meant(&wishes.record, info->name, number) ? record(&r, number) : run(&r);
