@@ -100,7 +100,7 @@ static bool keeps_uniform(const struct ja *a, const struct ja_ins *i) {
   if (ja_local(a, i)) return true;
   if (i->op == MX_SREG_32 && mx_w_operand(i->w, 1) == MX_SR_WARPID) return true;
   if (mx__effect(i->op) == MX_DOES_SREG) return mx__sregs[mx_w_operand(i->w, 1)].varies >= MX_PER_BLOCK;
-  if (i->o->cls == MX_LANE) return jx_meanings[i->op] != NULL;
+  if (i->o->cls == MX_LANE) return jx_meanings[i->op] != NULL || ja_moves_halves(i);
   /* A load from one address gives one value; but local memory is another one for each lane. */
   if (i->o->cls == MX_MEM && mx__row_access[i->op].kind == MX_ACCESS_LOAD) {
     const unsigned space = mx_w_mod(*i->w) >> 2;

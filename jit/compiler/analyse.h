@@ -204,6 +204,10 @@ static inline bool ja_goes_on(const struct ja_ins *i) { return i->o->flags & MX_
 static inline bool ja_waits_at_mbarrier(const struct ja_ins *i) {
   return i->o->cls == MX_CTRL && mx__effect(i->op) == MX_DOES_MBARRIER;
 }
+/* A .b128 is packed from two halves, unpacked, or copied. */
+static inline bool ja_moves_halves(const struct ja_ins *i) {
+  return i->op == MX_MOV_128 || i->op == MX_PACK_128 || i->op == MX_UNPACK_128;
+}
 /* Whether control goes from it to the next instruction within compiled code, though the machine may be needed. */
 static inline bool ja_may_go_on(const struct ja_ins *i) { return ja_goes_on(i) || ja_waits_at_mbarrier(i); }
 

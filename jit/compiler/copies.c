@@ -4,6 +4,7 @@
  * orders of landing than at the wait, are left to the interpreter's bodies. */
 #include "lowering.h"
 
+#include "core/mbarrier.h"
 #include "vm/exec/exec.h"
 #include "vm/exec/jitabi.h"
 
@@ -129,6 +130,11 @@ static unsigned all_places(struct lw *l, unsigned bytes, gcc_jit_rvalue *first, 
     for (unsigned k = 0; k < bit; k++) at[bit + k] = jx_keep(&l->j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, at[k], steps[b]));
   return n;
 }
+/* Writes into cell c of the ring which instruction this is. */
+static void note_place(struct lw *l, gcc_jit_rvalue *c) {
+  jx_set(&l->j, lw_field(l, c, MX_AT(row_copy, func), l->j.t_u64),
+         lw_u64(l, l->a->frames[l->ins->frame].func | (uint64_t)l->a->origin[l->ins->pc].pc << 32));
+}
 static bool copy(struct lw *l) {
   struct jx *j = &l->j;
   const struct lw_copy *copy = l->copies[l->ins - l->a->ins];
@@ -149,8 +155,7 @@ static bool copy(struct lw *l) {
   j->b = issued;
   jx_set(j, rooms, u32_op(l, GCC_JIT_BINARY_OP_MINUS, room, one));
   jx_set(j, counts, u32_op(l, GCC_JIT_BINARY_OP_PLUS, before, one));
-  jx_set(j, lw_field(l, c, MX_AT(row_copy, func), j->t_u64),
-         lw_u64(l, l->a->frames[l->ins->frame].func | (uint64_t)l->a->origin[l->ins->pc].pc << 32));
+  note_place(l, c);
   jx_set(j, lw_field(l, c, MX_AT(row_copy, group), j->t_u64),
          u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, gcc_jit_context_new_cast(j->c, NULL, group, j->t_u64),
                 lw_u64(l, (uint64_t)form(l, bytes) << 32)));
@@ -246,10 +251,58 @@ static void commit_or_wait(struct lw *l, unsigned op) {
   else wait(l, of, mx_w_operand(l->ins->w, 0), slow, end);
   lw_end_with_fallback(l, slow, end);
 }
+/* The arrival of all lanes at one mbarrier, as arrive_in_ring() in vm/exec/async.c makes it. */
+static bool arrive(struct lw *l) {
+  struct jx *j = &l->j;
+  if (!lw_operand_uniform(l, 0)) return false;
+  const bool expected = mx_w_mod(*l->ins->w) & 1;
+  const uint64_t bytes = expected ? 0 : 1, one_byte = UINT64_C(1) << MX_MBARRIER_BYTES_BIT;
+  gcc_jit_block *slow = lw_new_block(l, "slow"), *end = lw_new_block(l, "done"), *empty = lw_new_block(l, "empty"),
+                *some = lw_new_block(l, "some"), *issued = lw_new_block(l, "issued");
+  gcc_jit_rvalue *of = copies(l, slow);
+  lw_split(l, is_zero(l, jx_rv(counter(l, of, MX_AT(warp_copies, n)))), empty, slow);
+  j->b = empty;
+  gcc_jit_lvalue *rooms = counter(l, of, MX_AT(warp_copies, room)),
+                 *counts = counter(l, of, MX_AT(warp_copies, issued));
+  gcc_jit_rvalue *room = jx_keep(j, jx_rv(rooms)), *before = jx_keep(j, jx_rv(counts)), *one = jx_int(j, j->t_u32, 1);
+  lw_split(l, lw_rare(l, is_zero(l, room)), slow, some);
+  j->b = some;
+  gcc_jit_rvalue *at = jx_keep(j, lw_uniform_address(l, 0, 8, true, NULL, slow));
+  if (expected) lw_go(l, issued);
+  else {
+    gcc_jit_block *good = lw_new_block(l, "good");
+    gcc_jit_lvalue *word = lw_field(l, at, 0, j->t_u64);
+    gcc_jit_rvalue *w = jx_keep(j, jx_rv(word)), *left = lw_mbarrier_bytes(l, w);
+    lw_split(
+        l,
+        lw_rare(l, lw_either(l, lw_mbarrier_is_none(l, w),
+                             lw_compare(l, GCC_JIT_COMPARISON_GT, left, lw_u64(l, MX_MBARRIER_MOST - l->a->lanes)))),
+        slow, good);
+    j->b = good;
+    jx_set(j, word, u64_op(l, GCC_JIT_BINARY_OP_PLUS, w, lw_u64(l, one_byte * l->a->lanes)));
+    lw_go(l, issued);
+  }
+  j->b = issued;
+  gcc_jit_rvalue *c = cell(l, of, before), *group = jx_rv(counter(l, of, MX_AT(warp_copies, committed)));
+  jx_set(j, rooms, u32_op(l, GCC_JIT_BINARY_OP_MINUS, room, one));
+  jx_set(j, counts, u32_op(l, GCC_JIT_BINARY_OP_PLUS, before, one));
+  note_place(l, c);
+  jx_set(j, lw_field(l, c, MX_AT(row_copy, group), j->t_u64),
+         u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, gcc_jit_context_new_cast(j->c, NULL, group, j->t_u64),
+                lw_u64(l, bytes << 48)));
+  jx_set(j, lw_field(l, c, MX_AT(row_copy, at), j->t_pu8), at);
+  gcc_jit_rvalue *block = jx_rv(lw_field(l, l->x, MX_AT(exec, block), j->t_pu8)),
+                 *async = jx_rv(lw_field(l, block, MX_AT(block, async), j->t_pu8));
+  gcc_jit_lvalue *arrivals = counter(l, async, MX_AT(async, arrivals));
+  jx_set(j, arrivals, u32_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(arrivals), one));
+  lw_end_with_fallback(l, slow, end);
+  return true;
+}
+static bool arrives(const struct ja_ins *i) { return i->op == MX_CP_ASYNC_ARRIVE || i->op == MX_CP_ASYNC_ARRIVE_A32; }
 static bool is_native(const struct ja *a, const struct ja_ins *i) {
   /* The ring holds copies by all lanes of a full warp, which blocks with fewer threads do not have. */
   return mx_w_guard(*i->w) == MX_GUARD_NONE && a->lanes == a->image->lanes &&
-         (lw_copies_whole(i->op) || i->op == MX_CP_ASYNC_COMMIT || i->op == MX_CP_ASYNC_WAIT);
+         (lw_copies_whole(i->op) || arrives(i) || i->op == MX_CP_ASYNC_COMMIT || i->op == MX_CP_ASYNC_WAIT);
 }
 bool lw_has_async(const struct ja *a) {
   for (uint32_t k = 0; k < a->nins; k++)
@@ -259,6 +312,7 @@ bool lw_has_async(const struct ja *a) {
 bool lw_async(struct lw *l) {
   if (!is_native(l->a, l->ins)) return false;
   if (lw_copies_whole(l->ins->op)) return copy(l);
+  if (arrives(l->ins)) return arrive(l);
   commit_or_wait(l, l->ins->op);
   return true;
 }

@@ -387,7 +387,7 @@ static uint64_t *describe(struct lw *l, uint32_t number) {
   return items;
 }
 static bool behind_barrier(const struct ja *a, uint32_t number) {
-  return number && a->ins[a->blocks[number - 1].end - 1].op == MX_BAR_SYNC;
+  return number && lw_waits(&a->ins[a->blocks[number - 1].end - 1]);
 }
 void lw_build_entries(struct lw *l) {
   const struct ja *a = l->a;
@@ -466,12 +466,12 @@ void lw_reload_after_fallback(struct lw *l) {
 }
 
 /* At barriers the state stays in the spill area, from which the entry behind the barrier takes it. */
-void lw_park(struct lw *l, uint32_t number) {
+void lw_park(struct lw *l, uint32_t number, bool at_mbarrier) {
   uint32_t resume = 0;
   for (uint32_t b = 0; b < number; b++) resume += l->entry[b] != NULL;
   for (uint32_t s = 0; s < l->a->nslots; s++)
     if (ja_has(l->a->blocks[number].flow_in, s) && !lw_saved(l, s, number)) move_for(l, false, s, number);
-  lw_warp_waits(l, resume);
+  lw_warp_waits(l, resume, at_mbarrier);
 }
 
 /* ---- tables -----------------------------------------------------------------------------------------------------*/

@@ -190,14 +190,15 @@ static bool by_meaning(struct lw *l) {
   return true;
 }
 
-/* A .b128 is packed from two halves, unpacked, or copied. */
+/* For ja_moves_halves(). */
 static bool halves(struct lw *l) {
   const bool joins = l->ins->op == MX_PACK_128, parts = l->ins->op == MX_UNPACK_128;
   const unsigned in = parts ? 2 : 1;
   if (!joins && mx_w_operand(l->ins->w, in) >= MX_LIT) return false;
+  jv v[2];
   for (unsigned c = 0; c < l->nc; c++) {
-    jv v[2];
     for (unsigned h = 0; h < 2; h++) { /* both halves are read first: a result may overwrite an operand */
+      if (c && (joins ? lw_operand_uniform(l, in + h) : lw_half_uniform(l, in, h))) continue;
       v[h] = joins ? lw_operand(l, in + h, c) : lw_half(l, in, h, c);
       for (unsigned p = 0; p < 2; p++) v[h].r[p] = jx_keep(&l->j, v[h].r[p]);
     }
@@ -215,7 +216,7 @@ static bool special(struct lw *l) {
     for (unsigned c = 0; c < l->nc; c++) lw_put(l, 0, c, jv_k(j, l->ins->o->opnd[0].type, v));
     return true;
   }
-  if (l->ins->op == MX_MOV_128 || l->ins->op == MX_PACK_128 || l->ins->op == MX_UNPACK_128) return halves(l);
+  if (ja_moves_halves(l->ins)) return halves(l);
   if (l->ins->op != MX_SREG_32 && l->ins->op != MX_SREG_64) return false;
   if (ja_local(l->a, l->ins)) {
     jv v = jv_broadcast(j, MX_T_u64, lw_local_memory(l));
@@ -273,6 +274,13 @@ static void leave_where(struct lw *l, gcc_jit_rvalue *cond, uint32_t number_in_b
   lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
   l->j.b = on;
 }
+/* A condition: code may wait at such a barrier, with its state kept. */
+static gcc_jit_rvalue *may_park(struct lw *l, enum mx_jit_park where) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *park = jx_rv(lw_field(l, l->state, MX_AT(jit_state, park), j->t_u32));
+  park = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, park, jx_int(j, j->t_u32, (int)where));
+  return lw_compare(l, GCC_JIT_COMPARISON_NE, park, jx_int(j, j->t_u32, 0));
+}
 /* Barriers and warp operations. If all lanes of the warp are here, no lane waits at a warp operation, and at barrier 0
  * the warp can wait with its state kept. All other cases are left to the machine. Returned: whether code goes on in
  * j->b. */
@@ -306,28 +314,57 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
   }
   if (l->kernel && !a->checked && !l->ins->frame && l->ins->op == MX_BAR_SYNC && is_zero(l, 0) && is_zero(l, 1)) {
     gcc_jit_block *here = lw_new_block(l, "park");
-    lw_split(l,
-             lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(lw_field(l, l->state, MX_AT(jit_state, park), j->t_u32)),
-                        jx_int(j, j->t_u32, 0)),
-             here, machine);
+    lw_split(l, may_park(l, MX_JIT_PARK_BARRIER), here, machine);
     j->b = here;
     lw_add_steps(l, number_in_block + 1);
     const uint32_t next = a->blocks[l->block].succ[0];
     lw_convert(l, next);
-    lw_park(l, next);
+    lw_park(l, next, false);
   } else lw_go(l, machine);
   j->b = machine;
   lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
   return false;
 }
 
+/* All active lanes wait at an mbarrier: if they are all lanes of the warp, it waits with its state kept. Its result is
+ * the one that it has when the phase has ended. */
+static void wait_at_mbarrier(struct lw *l, uint32_t number_in_block, gcc_jit_block *machine) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  const size_t bytes = 8 * a->words;
+  gcc_jit_rvalue *diverged = is_diverged(l, true);
+  gcc_jit_block *together = lw_new_block(l, "together"), *here = lw_new_block(l, "park");
+  if (diverged) lw_split(l, diverged, machine, together);
+  else lw_go(l, together);
+  j->b = together;
+  lw_split(l, may_park(l, MX_JIT_PARK_MBARRIER), here, machine);
+  j->b = here;
+  lw_add_steps(l, number_in_block + 1);
+  for (unsigned c = 0; l->ins->o->opnd[0].role == MX_OUT && c < l->nc; c++) lw_put(l, 0, c, jv_k(j, MX_T_pred, 1));
+  uint64_t *before = lw_need(3 * bytes);
+  memcpy(before, l->uni, bytes), memcpy(before + a->words, l->raw, bytes),
+      memcpy(before + 2 * (size_t)a->words, l->saved, bytes);
+  memcpy(l->uni, l->uni_after, bytes), memcpy(l->raw, l->raw_after, bytes);
+  lw_saved_step(l);
+  const uint32_t next = a->blocks[l->block].succ[0];
+  lw_convert(l, next);
+  lw_park(l, next, true);
+  memcpy(l->uni, before, bytes), memcpy(l->raw, before + a->words, bytes),
+      memcpy(l->saved, before + 2 * (size_t)a->words, bytes);
+  free(before);
+}
 /* A wait at an mbarrier, or a test of one. Returned as above. */
 static bool wait_step(struct lw *l, uint32_t number_in_block) {
-  gcc_jit_block *machine = lw_new_block(l, "machine");
-  const bool goes_on = lw_mbarrier_has_ended(l, machine);
+  gcc_jit_block *machine = lw_new_block(l, "machine"), *lasts = NULL;
+  const bool keeps = l->kernel && !l->ins->frame && l->ins->o->flags & MX_F_SYNC,
+             goes_on = lw_mbarrier_has_ended(l, machine, keeps ? &lasts : NULL);
   if (goes_on) lw_add_steps(l, number_in_block + 1);
   else lw_go(l, machine);
   gcc_jit_block *on = l->j.b;
+  if (lasts) {
+    l->j.b = lasts;
+    wait_at_mbarrier(l, number_in_block, machine);
+  }
   l->j.b = machine;
   lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
   l->j.b = on;

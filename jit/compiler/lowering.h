@@ -99,7 +99,8 @@ struct lw {
   /* where a warp goes that has arrived at barrier 0 (NULL: not needed so far); where code goes on at the entry
    * whose number is in `which` */
   gcc_jit_block *at_barrier, *dispatch;
-  gcc_jit_lvalue *which, *barrier;      /* at `at_barrier`: the entry behind the barrier, and the barrier's pc */
+  gcc_jit_block *at_mbarrier;           /* the same for mbarriers */
+  gcc_jit_lvalue *which, *barrier;      /* at these: the entry behind the barrier, and the barrier's pc */
   struct lw_scalar_loop **scalar_loops; /* by a loop's header: how its lanes run one by one; NULL: they do not */
   /* of these loops, by round: which blocks a round visits; NULL: not needed so far */
   gcc_jit_lvalue *visits;
@@ -222,6 +223,7 @@ gcc_jit_rvalue *lw_lanes(struct lw *l, unsigned chunk);
 void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val);
 /* The same for half 0 or 1 of a .b128, which occupies two slots; such an operand is never a literal. */
 jv lw_half(struct lw *l, unsigned k, unsigned half, unsigned chunk);
+bool lw_half_uniform(struct lw *l, unsigned k, unsigned half);
 void lw_put_half(struct lw *l, unsigned k, unsigned half, unsigned chunk, jv val);
 /* Code goes on where condition `any` holds. Elsewhere it goes to `end`, where the first `results` results keep their
  * values, in the form that the instruction would leave them in. */
@@ -260,9 +262,10 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
  * it. Returns the fallback's number in the object's table. */
 uint32_t lw_spill_for_fallback(struct lw *l);
 void lw_reload_after_fallback(struct lw *l);
-void lw_store_steps(struct lw *l);         /* adds the executed steps to those in mx_jit_state */
-void lw_park(struct lw *l, uint32_t next); /* waits at barrier 0; the warp goes on at block `next`, an entry */
-uint32_t lw_sites(const struct lw *l);     /* how many sites there are so far at which code is left */
+void lw_store_steps(struct lw *l); /* adds the executed steps to those in mx_jit_state */
+/* Waits at barrier 0, or at the mbarrier at state->at; the warp goes on at block `next`, an entry. */
+void lw_park(struct lw *l, uint32_t next, bool at_mbarrier);
+uint32_t lw_sites(const struct lw *l); /* how many sites there are so far at which code is left */
 void lw_build_entries(struct lw *l);
 void lw_build_exits(struct lw *l); /* builds the shared code of all exits; to be called last */
 void lw_export_table(struct lw *l, uint32_t number);
@@ -270,16 +273,19 @@ void lw_export_table(struct lw *l, uint32_t number);
 void lw_store_invariants(struct lw *l, uint32_t to);
 /* saved.c. lw_saved_find: computes for all blocks which slots have current cells. lw_saved_step: updates the set behind
  * the current instruction. lw_saved: whether a slot's cell holds its value in the form that block `to` expects.
- * lw_must_store: whether the slot has to be stored on the edge to `to`. */
+ * lw_must_store: whether the slot has to be stored on the edge to `to`. lw_waits: whether warps wait at this
+ * instruction with their state kept, at a barrier of the block or in memory. */
 void lw_saved_find(struct lw *l);
 void lw_saved_step(struct lw *l);
 bool lw_saved(const struct lw *l, uint32_t slot, uint32_t to);
 bool lw_must_store(const struct lw *l, uint32_t slot, uint32_t to);
+bool lw_waits(const struct ja_ins *i);
 /* warp_chain.c. lw_warp_ends: ends in j->b, where all lanes of the warp have ended. lw_warp_waits: the warp arrives at
- * barrier 0 there, and goes on at entry number `entry`; both count the executed steps. lw_build_warp_chain: builds what
+ * barrier 0 there, or waits at an mbarrier, and goes on at entry number `entry`; both count the executed steps.
+ * lw_build_warp_chain: builds what
  * then follows; to be called when all blocks are built. */
 void lw_warp_ends(struct lw *l);
-void lw_warp_waits(struct lw *l, uint32_t entry);
+void lw_warp_waits(struct lw *l, uint32_t entry, bool at_mbarrier);
 void lw_build_warp_chain(struct lw *l);
 /* loops.c: operations on all chunks as a loop over chunks. lw_loop_end: where a sequence of such operations ends that
  * begins at instruction `from`; `from`: there is none. lw_loop: builds it. lw_loop_value: part h of a slot's current
@@ -503,8 +509,13 @@ bool lw_async(struct lw *l);
 bool lw_has_async(const struct ja *a);
 gcc_jit_rvalue *lw_lanes_lack(struct lw *l); /* a condition: some lane of the warp is inactive here */
 /* mbarriers.c: the current instruction tests an mbarrier or waits there. Code goes on where the phase has ended for all
- * active lanes, with the result; otherwise at `machine`. False: the machine always has to do it; nothing was built. */
-bool lw_mbarrier_has_ended(struct lw *l, gcc_jit_block *machine);
+ * active lanes, with the result; unless `lasts` is NULL, at the block that is made there where it goes on for all of
+ * them, the mbarrier being at state->at; otherwise at `machine`. False: the machine always has to do it; nothing was
+ * built. */
+bool lw_mbarrier_has_ended(struct lw *l, gcc_jit_block *machine, gcc_jit_block **lasts);
+/* Of an mbarrier's word: the field that holds its bytes, as a number that is not negative; a condition: it is none. */
+gcc_jit_rvalue *lw_mbarrier_bytes(struct lw *l, gcc_jit_rvalue *word);
+gcc_jit_rvalue *lw_mbarrier_is_none(struct lw *l, gcc_jit_rvalue *word);
 /* Builds arrivals at mbarriers; false: no native form here, and nothing was built. */
 bool lw_mbarrier_arrive(struct lw *l);
 /* shapes.c: whether the asynchronous copy always copies all the bytes that its opcode names. */

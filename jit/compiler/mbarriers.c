@@ -17,8 +17,9 @@ static void unless(struct lw *l, gcc_jit_rvalue *cond, gcc_jit_block *otherwise)
   lw_split(l, lw_rare(l, cond), otherwise, on);
   l->j.b = on;
 }
-/* The word at the address in operand `at`, which is the same in all lanes, if it is in the block's shared memory. */
-static gcc_jit_rvalue *word_at(struct lw *l, unsigned at, gcc_jit_block *machine) {
+/* The host address of the word at the address in operand `at`, which is the same in all lanes, if it is in the block's
+ * shared memory. */
+static gcc_jit_rvalue *place_of(struct lw *l, unsigned at, gcc_jit_block *machine) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *variable;
   const uint64_t off = lw_offset(l, at + 1, &variable);
@@ -37,19 +38,23 @@ static gcc_jit_rvalue *word_at(struct lw *l, unsigned at, gcc_jit_block *machine
                    lw_compare(l, GCC_JIT_COMPARISON_NE, low, lw_u64(l, 0))),
          machine);
   gcc_jit_rvalue *shared = jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_pu8));
-  return jx_keep(j, jx_rv(lw_field(l, lw_add(l, shared, address), 0, j->t_u64)));
+  return jx_keep(j, lw_add(l, shared, address));
 }
-/* A condition: the word is no mbarrier. */
-static gcc_jit_rvalue *is_none(struct lw *l, gcc_jit_rvalue *word) {
+gcc_jit_rvalue *lw_mbarrier_bytes(struct lw *l, gcc_jit_rvalue *word) {
+  gcc_jit_rvalue *bytes = u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, word, lw_u64(l, MX_MBARRIER_BYTES_BIT));
+  return u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, bytes, lw_u64(l, MX_MBARRIER_BYTES));
+}
+gcc_jit_rvalue *lw_mbarrier_is_none(struct lw *l, gcc_jit_rvalue *word) {
   gcc_jit_rvalue *marks = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, word, lw_u64(l, MX_MBARRIER_MARKS));
   return lw_compare(l, GCC_JIT_COMPARISON_NE, marks, lw_u64(l, MX_MBARRIER_MARK));
 }
-/* A condition: for some active lane, operand k names the phase of the parity of `word`, which goes on. */
-static gcc_jit_rvalue *lasts(struct lw *l, unsigned k, gcc_jit_rvalue *word) {
+/* A condition: for some active lane, operand k names the phase of the parity of `word`, which goes on; or, if not
+ * `going_on`, the one before it. */
+static gcc_jit_rvalue *names(struct lw *l, unsigned k, gcc_jit_rvalue *word, bool going_on) {
   struct jx *j = &l->j;
   const bool parity = !jx_wide(l->ins->o->opnd[k].type); /* in the lowest bit; otherwise a state */
   /* the bit of `ended` is the parity of the phase before that one */
-  gcc_jit_rvalue *not_word = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_XOR, word, lw_u64(l, UINT64_MAX));
+  gcc_jit_rvalue *not_word = going_on ? u64_op(l, GCC_JIT_BINARY_OP_BITWISE_XOR, word, lw_u64(l, UINT64_MAX)) : word;
   gcc_jit_rvalue *high = u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, not_word, lw_u64(l, parity ? MX_MBARRIER_PARITY_BIT : 32));
   const uint32_t bit = parity ? 1 : (uint32_t)(MX_MBARRIER_PARITY >> 32);
   gcc_jit_rvalue *ended = gcc_jit_context_new_cast(j->c, NULL, high, j->t_u32), *lanes[LW_CHUNKS];
@@ -67,13 +72,22 @@ static gcc_jit_rvalue *lasts(struct lw *l, unsigned k, gcc_jit_rvalue *word) {
   }
   return lw_any(l, lanes);
 }
-bool lw_mbarrier_has_ended(struct lw *l, gcc_jit_block *machine) {
+bool lw_mbarrier_has_ended(struct lw *l, gcc_jit_block *machine, gcc_jit_block **lasts) {
   struct jx *j = &l->j;
   const unsigned at = l->ins->o->opnd[0].role == MX_OUT;
   if (l->a->checked || !lw_operand_uniform(l, at)) return false;
-  gcc_jit_rvalue *word = word_at(l, at, machine);
-  unless(l, is_none(l, word), machine);
-  unless(l, lasts(l, at + 2, word), machine);
+  gcc_jit_rvalue *place = place_of(l, at, machine), *word = jx_keep(j, jx_rv(lw_field(l, place, 0, j->t_u64)));
+  unless(l, lw_mbarrier_is_none(l, word), machine);
+  gcc_jit_block *wait = lasts ? lw_new_block(l, "wait") : machine;
+  unless(l, names(l, at + 2, word, true), wait);
+  gcc_jit_block *on = j->b;
+  if (lasts) {
+    j->b = wait;
+    if (!lw_operand_uniform(l, at + 2)) unless(l, names(l, at + 2, word, false), machine);
+    jx_set(j, lw_field(l, l->state, MX_AT(jit_state, at), j->t_pu8), place);
+    lw_go(l, *lasts = lw_new_block(l, "lasts"));
+  }
+  j->b = on;
   for (unsigned c = 0; at && c < l->nc; c++) lw_put(l, 0, c, jv_k(j, MX_T_pred, 1));
   return true;
 }
@@ -91,7 +105,7 @@ bool lw_mbarrier_arrive(struct lw *l) {
   unless(l, lw_lanes_lack(l), slow);
   gcc_jit_lvalue *cell = lw_field(l, lw_uniform_address(l, 1, 8, true, NULL, slow), 0, j->t_u64);
   gcc_jit_rvalue *word = jx_keep(j, jx_rv(cell));
-  unless(l, is_none(l, word), slow);
+  unless(l, lw_mbarrier_is_none(l, word), slow);
   for (unsigned shift = 0; all >> shift; shift += 20) { /* pending; of arrive_drop also expected */
     gcc_jit_rvalue *n = u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, word, lw_u64(l, shift));
     n = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, n, lw_u64(l, MX_MBARRIER_MOST));

@@ -269,6 +269,9 @@ void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val) { put(l, result_of
 jv lw_half(struct lw *l, unsigned k, unsigned half, unsigned chunk) {
   return lw_get(l, ja_slot(l->a, MX_R64, field_of(l, k) + half), MX_T_b64, chunk);
 }
+bool lw_half_uniform(struct lw *l, unsigned k, unsigned half) {
+  return ja_has(l->uni, ja_slot(l->a, MX_R64, field_of(l, k) + half));
+}
 void lw_put_half(struct lw *l, unsigned k, unsigned half, unsigned chunk, jv val) {
   put(l, (struct result){ja_slot(l->a, MX_R64, field_of(l, k) + half), MX_R64, MX_T_u64}, chunk, val);
 }

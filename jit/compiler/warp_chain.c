@@ -67,18 +67,25 @@ static void come_back(struct lw *l, enum mx_jit_exit kind) {
   lw_store_steps(l);
   gcc_jit_block_end_with_return(j->b, NULL, jx_int(j, j->t_u32, kind));
 }
+static void come_back_to_wait(struct lw *l, enum mx_jit_exit kind) {
+  struct jx *j = &l->j;
+  jx_set(j, lw_field(l, l->state, MX_AT(jit_state, pc), j->t_u32), jx_rv(l->barrier));
+  jx_set(j, lw_field(l, l->state, MX_AT(jit_state, resume), j->t_u32), jx_rv(l->which));
+  come_back(l, kind);
+}
 static gcc_jit_rvalue *is_zero(struct lw *l, gcc_jit_rvalue *x) {
   return lw_compare(l, GCC_JIT_COMPARISON_EQ, x, jx_int(&l->j, l->j.t_u32, 0));
 }
 
 /* ---- barriers: the fast path of vm/exec/barrier.h
  * ------------------------------------------------------------------*/
-void lw_warp_waits(struct lw *l, uint32_t entry) {
+void lw_warp_waits(struct lw *l, uint32_t entry, bool at_mbarrier) {
   struct jx *j = &l->j;
-  if (!l->at_barrier) l->at_barrier = lw_new_block(l, "waits");
+  gcc_jit_block **at = at_mbarrier ? &l->at_mbarrier : &l->at_barrier;
+  if (!*at) *at = lw_new_block(l, "waits");
   jx_set(j, l->which, jx_int(j, j->t_u32, entry));
   jx_set(j, l->barrier, jx_int(j, j->t_u32, l->a->origin[l->ins->pc].pc));
-  lw_go(l, l->at_barrier);
+  lw_go(l, *at);
 }
 /* Resumes the next warp of the chain. */
 static void resume_next_warp(struct lw *l, gcc_jit_rvalue *chain) {
@@ -160,15 +167,17 @@ static void build_waits(struct lw *l, gcc_jit_rvalue *chain, gcc_jit_block *go_o
   jx_set(j, CHAIN(barrier_pc), jx_rv(l->barrier));
   lw_go(l, go_on);
   j->b = back;
-  jx_set(j, lw_field(l, l->state, MX_AT(jit_state, pc), j->t_u32), jx_rv(l->barrier));
-  jx_set(j, lw_field(l, l->state, MX_AT(jit_state, resume), j->t_u32), jx_rv(l->which));
-  come_back(l, MX_JIT_BARRIER);
+  come_back_to_wait(l, MX_JIT_BARRIER);
 }
 void lw_build_warp_chain(struct lw *l) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *chain = jx_rv(lw_field(l, l->x, X_FIELD(chain), j->t_pu8));
   gcc_jit_block *go_on = l->at_barrier ? lw_new_block(l, "goes_on") : NULL;
   if (l->ended) build_ended(l, chain, go_on);
+  if (l->at_mbarrier) {
+    j->b = l->at_mbarrier;
+    come_back_to_wait(l, MX_JIT_MBARRIER);
+  }
   if (!l->at_barrier) return;
   build_waits(l, chain, go_on);
   j->b = go_on;

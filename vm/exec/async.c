@@ -37,13 +37,15 @@ static bool settle(struct mx_async *a, struct mx_warp_copies *w, const struct mx
     const struct mx_row_copy *r = &w->rows[w->landed & w->mask];
     struct mx_copy *c = add(a, w);
     if (!c) return false;
-    c->kind = MX_COPY_LANES;
+    c->kind = r->row ? MX_COPY_LANES : MX_COPY_ARRIVE;
     c->whole = true;
     c->row = (uint8_t)r->row, c->bytes = (uint8_t)r->bytes;
     c->func = r->func, c->pc = r->pc, c->group = r->group;
     c->lanes = x->full;
     c->signal = NULL;
-    mx__row_places(r, x->lanes, c->to, c->from);
+    if (r->row) mx__row_places(r, x->lanes, c->to, c->from);
+    for (unsigned l = 0; !r->row && l < x->lanes; l++) c->to[l] = r->at[0].to;
+    a->arrivals -= !r->row;
   }
   return true;
 }
@@ -101,7 +103,7 @@ void mx__async_clear(struct mx_block *b) {
     memset(a->warp[w].bulk_groups, 0, sizeof a->warp[w].bulk_groups);
     mx__copies_room(&a->warp[w]);
   }
-  a->nwanted = a->passes = 0;
+  a->nwanted = a->passes = a->arrivals = 0;
   a->events = 0;
   a->random = b->launch->async_seed ^ b->index * 0x9E3779B97F4A7C15u;
 }
@@ -220,12 +222,39 @@ static void want_of_splits(struct mx_async *a, const struct mx_block *b) {
       a->nwanted++;
     }
 }
+/* The cells of the ring up to the last arrival that is wanted land, as far as that can be done at once; what is left
+ * of them then, or is behind older copies in the list, is moved there. True: something has landed. */
+static bool land_ring(struct mx_exec *x, struct mx_block *b, struct mx_warp_copies *of, const struct mx_async *wanted) {
+  struct mx_async *a = b->async;
+  uint32_t end = of->landed;
+  for (uint32_t k = of->landed; k != of->issued; k++) {
+    const struct mx_row_copy *c = &of->rows[k & of->mask];
+    if (!c->row && is_wanted(wanted, c->at[0].to)) end = k + 1;
+  }
+  const uint32_t before = of->landed;
+  bool good = true;
+  while (of->landed != end && !of->n && good) {
+    uint32_t k = of->landed;
+    while (of->rows[k & of->mask].row) k++;
+    x->prep->level->land_rows(of->rows, of->mask, of->landed, k, x->lanes);
+    of->landed = k;
+    const struct mx_row_copy *c = &of->rows[k & of->mask];
+    good = c->bytes ? mx__mbarrier_at_once(x, b, c->at[0].to, 0, -(int64_t)x->lanes, true)
+                    : mx__mbarrier_at_once(x, b, c->at[0].to, x->lanes, 0, true);
+    a->arrivals -= good, of->landed += good;
+  }
+  const bool landed = of->landed != before;
+  if (of->landed != end && !settle(a, of, x)) mx__launch_stop(x->launch, MX_STOP_HOST_MEMORY);
+  mx__copies_room(of);
+  return landed;
+}
 /* A block's copies land that signal an mbarrier which is waited for. */
 static bool land_wanted_of(struct mx_exec *x, struct mx_block *b, const struct mx_async *wanted) {
   struct mx_async *a = b->async;
   bool landed = false, good = true;
   for (uint32_t w = 0; w < b->nwarps; w++) {
     struct mx_warp_copies *of = &a->warp[w];
+    if (a->arrivals) landed |= land_ring(x, b, of, wanted);
     for (uint32_t k = 0; good && k < of->n; k++) {
       uint64_t m = 0;
       if (of->list[k]->kind == MX_COPY_BULK && of->list[k]->signal && is_wanted(wanted, of->list[k]->signal))
@@ -242,7 +271,7 @@ static bool land_wanted_of(struct mx_exec *x, struct mx_block *b, const struct m
 static bool any_copies(const struct mx_block *leader) {
   uint32_t n = 0;
   for (uint32_t k = 0; k < leader->nmembers; k++)
-    if (leader->members[k]->async) n += leader->members[k]->async->n;
+    if (leader->members[k]->async) n += leader->members[k]->async->n + leader->members[k]->async->arrivals;
   return n != 0;
 }
 bool mx__async_land_wanted(struct mx_exec *x, struct mx_block *leader) {
@@ -395,7 +424,8 @@ uint32_t mx__async_wait_of_all(struct mx_exec *x, uint32_t n) {
   struct mx_warp_copies *w = &a->warp[mx__compiled_block_warp(x)];
   if (!x->block->copies || w->n) return !w->n && goes_by_itself(x);
   uint32_t end = w->landed;
-  while (end != w->issued && w->committed - w->rows[end & w->mask].group > n) end++;
+  for (; end != w->issued && w->committed - w->rows[end & w->mask].group > n; end++)
+    if (!w->rows[end & w->mask].row) return 0; /* an arrival before them */
   x->prep->level->land_rows(w->rows, w->mask, w->landed, end, x->lanes);
   w->landed = end;
   mx__copies_room(w);
@@ -480,6 +510,23 @@ const struct mx_insn *mx__op_cp_async_wait(struct mx_exec *x, const struct mx_in
   return mx__async_wait(x, i, m, false, 0);
 }
 
+/* All lanes at one mbarrier, while their copies are in the ring or have landed. */
+static bool arrive_in_ring(struct mx_exec *x, const struct mx_insn *i) {
+  struct mx_async *a = x->block->async;
+  struct mx_warp_copies *w = &a->warp[mx__compiled_block_warp(x)];
+  const bool expected = i->mod & 1;
+  if (!x->block->copies || w->n) return false;
+  if (!w->room) make_room(x, a, w);
+  unsigned char *const at = w->room ? mx__mbarrier_of_all(x, i, x->full, 0, true) : NULL;
+  if (!at || (!expected && !mx__mbarrier_at_once(x, x->block, at, 0, x->lanes, false))) return false;
+  struct mx_row_copy *c = &w->rows[w->issued & w->mask];
+  c->func = x->fn->number, c->pc = i->pc, c->group = w->committed;
+  c->row = 0, c->steps = false, c->bytes = !expected;
+  c->at[0].to = at;
+  w->issued++, w->room--;
+  a->arrivals++;
+  return true;
+}
 /* Modifier: whether this is one of the arrivals that the phase expects. Otherwise the phase expects one more byte until
  * then, which the states that arrivals return do not show, as on recorded devices. */
 const struct mx_insn *mx__op_cp_async_arrive(struct mx_exec *x, const struct mx_insn *i) {
@@ -487,6 +534,8 @@ const struct mx_insn *mx__op_cp_async_arrive(struct mx_exec *x, const struct mx_
   unsigned char *at[MX_MAX_LANES];
   if (!m) return i + 1;
   if (!mx__async_of(x->block)) return mx__async_no_memory(x, i);
+  if (m == x->full && arrive_in_ring(x, i)) return i + 1;
+  if (mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
   if (!mx__mbarrier_places(x, i, m, 0, true, true, at)) return NULL;
   if (!(i->mod & 1))
     MX_FOR_LANES (l, m) {

@@ -45,7 +45,10 @@ struct mx_copy {
 /* A cp.async by all lanes of a warp, of all bytes, in pieces of `row` lanes with adjacent elements; it lands when its
  * warp waits for it and not before. Compiled code issues such copies by itself. In tiles, a piece's address is the
  * first one's plus a step for each bit of its number: then at[0] is the first address, and at[1] onwards are the steps.
- * Otherwise there are at most as many pieces as addresses. */
+ * Otherwise there are at most as many pieces as addresses.
+ *
+ * row 0: no copy, but the arrival of all lanes at the mbarrier at at[0].to when the copies before it have landed; bytes
+ * is as in struct mx_copy. */
 #define MX_COPY_PIECES 8u
 struct mx_row_copy {
   _Alignas(64) uint32_t func;
@@ -90,7 +93,8 @@ struct mx_warp_copies {
 };
 #define MX_WANTED 8
 struct mx_async {
-  uint32_t n; /* copies in all */
+  uint32_t n;        /* copies in all, in the lists */
+  uint32_t arrivals; /* in the rings: how many of the cells are arrivals */
   /* Used in the leader only, for the unit: */
   /* mbarriers that lanes have tested and found incomplete since copies last landed; more than MX_WANTED: any
    * mbarrier */
@@ -109,7 +113,7 @@ bool mx__async_land_wanted(struct mx_exec *x, struct mx_block *leader);
 void mx__async_round(struct mx_exec *x, struct mx_block *leader);
 /* Whether lanes wait at mbarriers with a time limit; in the unit's next turn they are told that it is over. */
 bool mx__mbarrier_time_over(struct mx_block *leader);
-void mx__mbarrier_time_out(struct mx_block *leader);
+void mx__mbarrier_time_out(struct mx_exec *x, struct mx_block *leader);
 /* When time limits have run out so often in a row, in all blocks of a launch and with nobody spinning, it is a
  * deadlock. */
 #define MX_MOST_TIMEOUTS 1024u
@@ -155,6 +159,10 @@ bool mx__mbarrier_arrive(struct mx_exec *x, struct mx_block *b, unsigned char *a
  * trapped. */
 bool mx__mbarrier_bytes(struct mx_exec *x, struct mx_block *b, unsigned char *at, int64_t bytes, bool landed,
                         const struct mx_trap *t);
+/* So many arrivals, and `bytes` as above, all at once. False: nothing was done, since somebody watches each of them,
+ * the phase ends in between, or one of them traps. */
+bool mx__mbarrier_at_once(struct mx_exec *x, struct mx_block *b, unsigned char *at, uint32_t arrivals, int64_t bytes,
+                          bool landed);
 /* Tells a session that `bytes` at `host`, in shared memory, are about to be written. */
 void mx__shared_write(struct mx_exec *x, struct mx_block *b, unsigned char *host, uint64_t bytes);
 /* "the mbarrier at 0x40 in shared memory, phase 1: 3 of 64 arrivals and 128 bytes are missing"; malloc'ed. */
@@ -192,6 +200,10 @@ static inline unsigned mx__async_space(const struct mx_insn *i) {
 /* The mbarriers of lanes m, which must be in shared memory; own: of their own block. False: trapped. */
 bool mx__mbarrier_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned k, bool write, bool own,
                          unsigned char **host);
+/* The one mbarrier that all lanes of m name, if it is in the block's own shared memory, within the instruction's cached
+ * bounds; otherwise NULL. Whether there is an mbarrier is not asked. */
+unsigned char *mx__mbarrier_of_all(const struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned k,
+                                   bool write);
 struct mx_trap mx__trap_of(const struct mx_exec *x, const struct mx_insn *i, mx_trap_kind kind, uint64_t lanes);
 
 #endif

@@ -35,21 +35,8 @@ static void record_arrivals(struct mx_block *b, uint32_t at) {
   }
 }
 
-/* Moves registers from compiled code's form into frames, where a debugger can read and change them. */
-static void settle(struct mx_exec *x, struct mx_block *b, const struct mx_jit_code *code) {
-  unsigned char *const base = x->base[0];
-  const uint64_t mask = x->mask;
-  for (uint32_t w = 0; w < b->nwarps; w++) {
-    struct mx_warp *warp = &b->warps[w];
-    if (!warp->live || !warp->resume) continue;
-    const struct mx_jit_entry *at = &code->entries[warp->resume];
-    x->base[0] = warp->splits[0].frame->slots;
-    x->mask = warp->splits[0].mask;
-    mx__jit_spill_to_frame(x, code, at->first, at->n, mx__jit_spill_in_frame(warp->splits[0].frame), NULL);
-    warp->resume = 0;
-  }
-  x->base[0] = base;
-  x->mask = mask;
+static void settle(struct mx_exec *x, struct mx_block *b) {
+  for (uint32_t w = 0; w < b->nwarps; w++) mx__jit_settle(x, &b->warps[w]);
 }
 
 /* ---- beginnings and ends -----------------------------------------------------------------------------------*/
@@ -176,9 +163,9 @@ static void count(struct mx_exec *x, const struct mx_jit_state *s, enum mx_exit_
 }
 
 /* Prepares the state between two rounds for the machine. */
-static enum mx_block_exit yield(struct mx_exec *x, struct mx_block *b, const struct block_run *r) {
+static enum mx_block_exit yield(struct mx_exec *x, struct mx_block *b) {
   record_arrivals(b, b->nwarps);
-  settle(x, b, r->code);
+  settle(x, b);
   memset(&b->round, 0, sizeof b->round);
   return MX_BLOCK_EXIT_YIELDS;
 }
@@ -196,7 +183,7 @@ static uint32_t entry_at(const struct mx_jit_code *code, uint32_t pc) {
 /* The warp's frame gets room for compiled code's state, if it has none; false: out of memory. */
 static bool make_room(struct mx_exec *x, struct mx_warp *warp, const struct mx_jit_code *code) {
   struct mx_frame *f = warp->splits[0].frame;
-  if (f->size >= sizeof *f + f->fn->frame_bytes + code->spill_bytes) return true;
+  if (mx__jit_has_room(f, code)) return true;
   struct mx_frame *new = mx__frame_first(x, code->spill_bytes, false);
   if (!new) return false;
   memcpy(new->slots, f->slots, f->fn->frame_bytes);
@@ -257,7 +244,7 @@ static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct bloc
   for (uint32_t w = back ? x->warp->number : 0; alive; w = w + 1 == b->nwarps ? 0 : w + 1) {
     struct mx_warp *warp = &b->warps[w];
     if (!w && !back) {
-      if (began && mx__block_yields(b, r->then)) return yield(x, b, r);
+      if (began && mx__block_yields(b, r->then)) return yield(x, b);
       began = true;
       b->round.alive = b->round.went_on = b->round.spun = false;
     }
@@ -324,7 +311,7 @@ static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct bloc
       }
       if (!mx__block_begin_warps(x, b, b->begun)) return no_memory(b);
       record_arrivals(b, w);
-      if (x->launch->debug) settle(x, b, r->code);
+      if (x->launch->debug) settle(x, b);
       *at = w;
       const uint64_t before = x->steps;
       *next = mx__jit_after(x, r->code, kind, s, mx__insn_of(x->split));
@@ -341,7 +328,7 @@ static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct bloc
       if (atomic_load(x->stop) != MX_STOP_REST) return MX_BLOCK_EXIT_STOPPED;
       if (!mx__block_begin_warps(x, b, b->begun)) return no_memory(b);
       record_arrivals(b, b->nwarps);
-      settle(x, b, r->code);
+      settle(x, b);
       *at = w;
       return MX_BLOCK_EXIT_PAUSES;
     }
@@ -362,7 +349,7 @@ static enum mx_block_exit run_blocks(struct mx_exec *x, struct mx_block *b, stru
   r.alike_warps = l->steps_limit || l->prep->clocks || l->probe ? 0 : l->threads < l->lanes ? 1 : l->threads / l->lanes;
   r.state.help = &mx__jit_help;
   r.state.code = code;
-  r.state.park = 1;
+  r.state.park = MX_JIT_PARK_BARRIER | (l->debug || l->probe ? 0 : MX_JIT_PARK_MBARRIER);
   x->fn = &x->prep->funcs[x->prep->kernel];
   x->base[1] = x->fn->pool;
   x->resched_rank = UINT32_MAX;

@@ -132,6 +132,20 @@ static unsigned char *spill_area_of(struct mx_exec *x, const struct mx_jit_code 
   }
   return x->spill_area;
 }
+/* Whether compiled code may wait at mbarriers by itself: the whole warp runs in it, and nobody looks at its frame or
+ * chooses the interpreter while it waits. */
+static bool may_park(const struct mx_exec *x) {
+  const struct mx_warp *w = x->warp;
+  return w->nsplits == 1 && x->mask == w->live && !x->frame->depth && !x->frame->open && !x->stress &&
+         !x->launch->debug && !x->launch->probe;
+}
+static const struct mx_insn *park(struct mx_exec *x, const struct mx_jit_state *s) {
+  struct mx_split *split = x->split;
+  x->warp->resume = s->resume;
+  split->state = MX_WAIT_MBARRIER;
+  split->sync_mask = (uint64_t)(uintptr_t)s->at;
+  return mx__leave(x, s->pc, MX_EV_RESCHED);
+}
 static const struct mx_insn *interpret(struct mx_exec *x, const struct mx_insn *i) {
   mx__count(x, i);
   return mx__body_without_code(x, i)(x, i);
@@ -141,8 +155,10 @@ const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code 
                                     const struct mx_insn *i) {
   struct mx_jit_state s = {.help = &mx__jit_help, .code = code, .pc = i->pc};
   mx__find_resched_rank(x);
+  const bool in_frame = x->warp->resume || (may_park(x) && mx__jit_has_room(x->frame, code));
+  s.park = in_frame && may_park(x) ? MX_JIT_PARK_MBARRIER : 0;
   if (x->warp->resume) s.spill_area = mx__jit_spill_in_frame(x->frame), entry = x->warp->resume, x->warp->resume = 0;
-  else if (!(s.spill_area = spill_area_of(x, code)) ||
+  else if (!(s.spill_area = in_frame ? mx__jit_spill_in_frame(x->frame) : spill_area_of(x, code)) ||
            !mx__jit_frame_to_spill(x, code, code->entries[entry].first, code->entries[entry].n, s.spill_area))
     return interpret(x, i);
   if (!x->probed) return mx__jit_after(x, code, code->run(x, entry, &s), &s, i);
@@ -197,6 +213,11 @@ const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code 
     x->steps += s->steps;
     x->warp->clock += s->ticks;
     return mx__exit_lanes(x, x->mask);
+  }
+  if (kind == MX_JIT_MBARRIER) {
+    x->steps += s->steps;
+    x->warp->clock += s->ticks;
+    return park(x, s);
   }
   const struct mx_jit_site *site = &code->sites[kind - MX_JIT_SITE];
   const uint64_t steps = s->steps + site->steps;

@@ -24,9 +24,10 @@ enum mx_jit_exit {
   /* all of them wait at barrier 0 at state->pc, for the whole block: entry `resume` goes on with what is in
    * state->spill_area */
   MX_JIT_BARRIER,
-  MX_JIT_RETURN,  /* the lanes have executed the return at the site's pc */
-  MX_JIT_REFUSED, /* not entered: a slot that should be uniform is not */
-  MX_JIT_SITE,    /* a flag: code was left at the site of that number, whose kind is one of the above */
+  MX_JIT_MBARRIER, /* the same at the mbarrier at state->at; a result is there as if the phase had ended */
+  MX_JIT_RETURN,   /* the lanes have executed the return at the site's pc */
+  MX_JIT_REFUSED,  /* not entered: a slot that should be uniform is not */
+  MX_JIT_SITE,     /* a flag: code was left at the site of that number, whose kind is one of the above */
 };
 
 /* How values go between the frame and compiled code: through state->spill_area, where each slot has a cell that holds
@@ -178,6 +179,7 @@ struct mx_jit_help {
 };
 
 struct mx_jit_code;
+enum mx_jit_park { MX_JIT_PARK_BARRIER = 1, MX_JIT_PARK_MBARRIER = 2 };
 struct mx_jit_state {
   const struct mx_jit_help *help;
   const struct mx_jit_code *code; /* the code that runs */
@@ -186,8 +188,9 @@ struct mx_jit_state {
   /* in: 0; out, where clocks are kept: by how much the clock has advanced. Of one warp, since there are no chains
    * then */
   uint64_t ticks;
-  uint32_t park;       /* in: whether code may wait at barriers, with the spill area kept until it resumes */
-  uint32_t resume, pc; /* out, for MX_JIT_BARRIER only */
+  uint32_t park;       /* in: where code may wait, with the spill area kept until it resumes: enum mx_jit_park */
+  uint32_t resume, pc; /* out, for MX_JIT_BARRIER and MX_JIT_MBARRIER only; so is `at` */
+  unsigned char *at;
   /* in: whether `diverged` and `accessed` are to be called; this and the next are for code that counts */
   uint32_t shown;
   uint64_t *counts, *sums;
@@ -241,6 +244,10 @@ struct mx_jit_code {
   atomic_bool attached;           /* all its entries lead to it */
 };
 
+static inline bool mx__jit_has_room(const struct mx_frame *f, const struct mx_jit_code *code) {
+  return f->size >= sizeof *f + f->fn->frame_bytes + code->spill_bytes;
+}
+
 /* What compiled code assumes about these structures: this list names all fields that it accesses. The compiler can only
  * write MX_AT(structure, field), which exists for these fields, since its sources may not use offsetof. */
 #define MX_JIT_FIELDS(X) \
@@ -283,6 +290,8 @@ struct mx_jit_code {
   X(bounds, lo) \
   X(bounds, reads) \
   X(bounds, writes) \
+  X(async, arrivals) \
+  X(block, async) \
   X(block, copies) \
   X(warp_copies, committed) \
   X(warp_copies, issued) \
@@ -322,6 +331,7 @@ struct mx_jit_code {
   X(jit_shape, max) \
   X(jit_shape, min) \
   X(jit_shape, step) \
+  X(jit_state, at) \
   X(jit_state, counts) \
   X(jit_state, help) \
   X(jit_state, spill_area) \
@@ -351,7 +361,7 @@ enum {
 
 /* The same as one number: code that was made with another one is not used. */
 static inline uint64_t mx__jit_layout(void) {
-  enum { VERSION = 23 }; /* of what the offsets do not show */
+  enum { VERSION = 24 }; /* of what the offsets do not show */
   const size_t all[] = {VERSION,
 #define X(struct_, field_) MX_AT(struct_, field_),
                         MX_JIT_FIELDS(X)
@@ -384,6 +394,9 @@ void mx__jit_spill_to_frame(struct mx_exec *x, const struct mx_jit_code *code, u
                             const unsigned char *spill_area, struct mx_frame *const *frames);
 uint64_t mx__jit_mask(const struct mx_jit_table *t, const unsigned char *spill_area);
 void mx__jit_put_mask(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *spill_area, uint64_t m);
+/* Moves a warp's registers from compiled code's form, if it waits in that, into its frame, where others can read and
+ * change them. */
+void mx__jit_settle(struct mx_exec *x, struct mx_warp *warp);
 /* inplace.c. _make: prepares the code's fallbacks, before it is attached to fn; false: out of memory. The other:
  * executes fallback `number` for the lanes of `mask`; false: it has to go through the frame; *done: whether its last
  * body went on to the next instruction. */

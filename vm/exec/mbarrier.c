@@ -6,6 +6,7 @@
 #include "core/format.h"
 #include "core/mbarrier.h"
 #include "vm/exec/access.h"
+#include "vm/exec/chain.h"
 #include "vm/exec/hooks.h"
 #include "vm/exec/warp.h"
 
@@ -90,6 +91,24 @@ bool mx__mbarrier_places(struct mx_exec *x, const struct mx_insn *i, uint64_t m,
                                    "do not make it, end it or wait"));
   return false;
 }
+unsigned char *mx__mbarrier_of_all(const struct mx_exec *x, const struct mx_insn *i, uint64_t m, unsigned k,
+                                   bool write) {
+  const struct mx_bounds *b = &x->bounds[i->index];
+  const bool narrow = mx__types[mx__ops[i->op].opnd[k].type].bits == 32;
+  const unsigned char *const base = mx__operand(x, i->o[k]);
+  const uint64_t off = *(const uint64_t *)mx__operand(x, i->o[k + 1]);
+  const size_t bytes = narrow ? 4 : 8, first = bytes * (size_t)__builtin_ctzll(m);
+  if (b->kind != MX_SHARED || b->span < 8 || (write && !b->writable)) return NULL;
+  if (m != x->full) {
+    MX_FOR_LANES (l, m)
+      if (memcmp(base + first, base + bytes * l, bytes) != 0) return NULL;
+  } else if (memcmp(base, base + bytes, bytes * (x->lanes - 1)) != 0) return NULL;
+  uint64_t at = 0;
+  memcpy(&at, base + first, bytes);
+  at += off;
+  if (narrow) at = (uint32_t)at;
+  return at - b->lo > b->span - 8 || at & 7 ? NULL : mx__bounds_host(x, b, at, 0);
+}
 /* Raises a trap for an instruction, before which the split stops. */
 static const struct mx_insn *trapped(struct mx_exec *x, const struct mx_insn *i) {
   return mx__leave(x, i->pc, MX_EV_TRAP);
@@ -155,6 +174,21 @@ bool mx__mbarrier_bytes(struct mx_exec *x, struct mx_block *b, unsigned char *at
   return true;
 }
 
+bool mx__mbarrier_at_once(struct mx_exec *x, struct mx_block *b, unsigned char *at, uint32_t arrivals, int64_t bytes,
+                          bool landed) {
+  const uint64_t before = word_at(at);
+  struct mx_mbarrier m = mx_mbarrier_unpack(before);
+  const int64_t now = m.bytes + bytes;
+  if (x->launch->debug || !mx_mbarrier_is(before) || arrivals > m.pending || now > MX_MBARRIER_MOST ||
+      now < -(int64_t)MX_MBARRIER_MOST)
+    return false;
+  if (landed && !m.pending && m.bytes > 0 && now < 0) return false; /* the phase ends in between */
+  m.pending -= arrivals, m.bytes = (int32_t)now;
+  if (landed) settle(x, b, at, m);
+  else put_word(x, b, at, mx_mbarrier_pack(m));
+  return true;
+}
+
 /* ---- instructions: lanes one after the other -----------------------------------------------------------------*/
 const struct mx_insn *mx__op_mbarrier_init(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t m = mx__lanes_of(x, i);
@@ -186,24 +220,24 @@ const struct mx_insn *mx__op_mbarrier_inval(struct mx_exec *x, const struct mx_i
   return i + 1;
 }
 
-/* Lanes m arrive once each at one object, in their order; false: nothing was done, since somebody watches each arrival,
- * or they are more than the phase lacks. */
-static bool arrive_together(struct mx_exec *x, uint64_t m, unsigned char *const *at, bool drop, uint64_t *state) {
-  unsigned char *const first = at[__builtin_ctzll(m)];
-  const uint64_t before = word_at(first);
+/* Lanes m arrive once each at the object at `at`, in their order; false: nothing was done, since somebody watches each
+ * arrival, or they are more than the phase lacks. */
+static bool arrive_together(struct mx_exec *x, uint64_t m, unsigned char *at, bool drop, uint64_t *state) {
+  const uint64_t before = word_at(at);
   const uint32_t n = (uint32_t)__builtin_popcountll(m);
   struct mx_mbarrier o = mx_mbarrier_unpack(before);
   if (x->launch->debug || !mx_mbarrier_is(before) || n > o.pending || (drop && n > o.expected)) return false;
-  MX_FOR_LANES (l, m)
-    if (at[l] != first) return false;
-  uint32_t rank = 0;
-  MX_FOR_LANES (l, m) {
-    struct mx_mbarrier then = o;
-    then.pending -= rank, then.expected -= drop ? rank : 0, rank++;
-    state[l] = mx_mbarrier_pack(then);
-  }
+  const uint64_t once = mx_mbarrier_pack((struct mx_mbarrier){.pending = 1, .expected = drop}) & ~MX_MBARRIER_MARKS;
+  uint64_t then = before;
+  MX_FOR_LANES (l, m) state[l] = then, then -= once;
   o.pending -= n, o.expected -= drop ? n : 0;
-  return settle(x, mx__shared_owner(x->block, first), first, o), true;
+  return settle(x, mx__shared_owner(x->block, at), at, o), true;
+}
+static unsigned char *same_place(uint64_t m, unsigned char *const *at) {
+  unsigned char *const first = at[__builtin_ctzll(m)];
+  MX_FOR_LANES (l, m)
+    if (at[l] != first) return NULL;
+  return first;
 }
 /* Modifier: arrive or arrive_drop; of those with a count: plain, noComplete, expect_tx. */
 const struct mx_insn *mx__op_mbarrier_arrive(struct mx_exec *x, const struct mx_insn *i) {
@@ -214,8 +248,13 @@ const struct mx_insn *mx__op_mbarrier_arrive(struct mx_exec *x, const struct mx_
   uint64_t *state = mx__operand(x, i->o[0]);
   unsigned char *at[MX_MAX_LANES];
   if (!m) return i + 1;
-  if (!mx__mbarrier_places(x, i, m, 1, true, false, at)) return NULL;
-  if (!counts && arrive_together(x, m, at, drop, state)) return mx__find_resched_rank(x), i + 1;
+  if (mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
+  unsigned char *one = counts ? NULL : mx__mbarrier_of_all(x, i, m, 1, true);
+  if (!one && !mx__mbarrier_places(x, i, m, 1, true, false, at)) return NULL;
+  if (!one && !counts) one = same_place(m, at);
+  if (one && arrive_together(x, m, one, drop, state)) return mx__find_resched_rank(x), i + 1;
+  if (one)
+    MX_FOR_LANES (l, m) at[l] = one;
   MX_FOR_LANES (l, m) {
     struct mx_block *b = mx__shared_owner(x->block, at[l]);
     const struct mx_trap t = mx__trap_of(x, i, MX_TRAP_MBARRIER, 1ull << l);
@@ -262,10 +301,26 @@ const struct mx_insn *mx__op_mbarrier_tx(struct mx_exec *x, const struct mx_insn
 }
 
 /* ---- waiting --------------------------------------------------------------------------------------------*/
-/* The lanes of m whose phase has ended; false: trapped. */
+/* Which of the active lanes name a phase that has ended, in operand `which`, if the object's word is w. */
+static uint64_t have_ended(const void *which, bool parity, uint64_t m, uint64_t w) {
+  const unsigned now = mx_mbarrier_parity(w);
+  uint64_t done = 0;
+  MX_FOR_LANES (l, m) {
+    const unsigned of = parity ? ((const uint32_t *)which)[l] & 1 : mx_mbarrier_parity(((const uint64_t *)which)[l]);
+    done |= (uint64_t)(now != of) << l;
+  }
+  return done;
+}
+/* The active lanes' mbarriers, and the lanes whose phase has ended; false: trapped. */
 static bool ended(struct mx_exec *x, const struct mx_insn *i, unsigned k, unsigned char **at, uint64_t *done) {
   const bool parity = mx__types[mx__ops[i->op].opnd[k + 2].type].bits == 32;
   const void *which = mx__operand(x, i->o[k + 2]);
+  unsigned char *const one = mx__mbarrier_of_all(x, i, x->mask, k, false);
+  if (one && mx_mbarrier_is(word_at(one))) {
+    MX_FOR_LANES (l, x->mask) at[l] = one;
+    *done = have_ended(which, parity, x->mask, word_at(one));
+    return true;
+  }
   if (!mx__mbarrier_places(x, i, x->mask, k, false, true, at)) return false;
   *done = 0;
   MX_FOR_LANES (l, x->mask) {
@@ -275,8 +330,7 @@ static bool ended(struct mx_exec *x, const struct mx_insn *i, unsigned k, unsign
       is_one(x->block, at[l], &t);
       return trapped(x, i), false;
     }
-    const unsigned of = parity ? ((const uint32_t *)which)[l] & 1 : mx_mbarrier_parity(((const uint64_t *)which)[l]);
-    *done |= (uint64_t)(mx_mbarrier_parity(w) != of) << l;
+    *done |= have_ended(which, parity, 1ull << l, w);
   }
   return true;
 }
@@ -340,12 +394,13 @@ bool mx__mbarrier_time_over(struct mx_block *leader) {
   return leader->time_over;
 }
 /* The clock advances by the time that they would have waited. */
-static void time_out(struct mx_block *b) {
+static void time_out(struct mx_exec *x, struct mx_block *b) {
   enum { USUAL = 1000 };
   for (uint32_t w = 0; w < b->nwarps; w++)
     for (uint32_t k = 0; k < b->warps[w].nsplits; k++) {
       struct mx_split *s = &b->warps[w].splits[k];
       if (!has_limit(s)) continue;
+      mx__jit_settle(x, &b->warps[w]);
       const struct mx_insn *i = mx__insn_of(s);
       const void *limit = (i->o[4] & 1 ? s->frame->fn->pool : s->frame->slots) + i->o[4];
       const uint32_t ns = ((const uint32_t *)limit)[__builtin_ctzll(s->mask)];
@@ -353,7 +408,7 @@ static void time_out(struct mx_block *b) {
       go_on(s, false);
     }
 }
-void mx__mbarrier_time_out(struct mx_block *leader) {
+void mx__mbarrier_time_out(struct mx_exec *x, struct mx_block *leader) {
   leader->time_over = false;
-  for (uint32_t n = 0; n < leader->nmembers; n++) time_out(leader->members[n]);
+  for (uint32_t n = 0; n < leader->nmembers; n++) time_out(x, leader->members[n]);
 }

@@ -130,3 +130,20 @@ void mx__jit_spill_to_frame(struct mx_exec *x, const struct mx_jit_code *code, u
     }
   }
 }
+void mx__jit_settle(struct mx_exec *x, struct mx_warp *warp) {
+  if (!warp->live || !warp->resume) return;
+  const struct mx_pfunc *const fn = x->fn;
+  unsigned char *const base = x->base[0];
+  const uint64_t mask = x->mask;
+  struct mx_frame *f = warp->splits[0].frame;
+  const struct mx_jit_code *code = atomic_load_explicit(&f->fn->jit, memory_order_acquire);
+  const struct mx_jit_entry *at = &code->entries[warp->resume];
+  x->fn = f->fn;
+  x->base[0] = f->slots;
+  x->mask = warp->splits[0].mask;
+  mx__jit_spill_to_frame(x, code, at->first, at->n, mx__jit_spill_in_frame(f), NULL);
+  warp->resume = 0;
+  x->fn = fn;
+  x->base[0] = base;
+  x->mask = mask;
+}

@@ -104,7 +104,7 @@ static bool run_pass(struct mx_exec *x, struct mx_block *leader, struct mx_taken
 }
 static enum mx_block_status run_unit(struct mx_exec *x, struct mx_block *leader, struct mx_taken *then) {
   const bool alone = leader->nmembers == 1;
-  if (leader->time_over) mx__mbarrier_time_out(leader);
+  if (leader->time_over) mx__mbarrier_time_out(x, leader);
   for (;;) {
     if (!run_pass(x, leader, then)) return MX_BLOCK_STOPPED;
     const bool alive = leader->pass.alive, yielded = leader->pass.yielded, spun = leader->pass.spun,
