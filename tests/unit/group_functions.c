@@ -10,6 +10,7 @@
 
 #include "on_device.h"
 
+#include "core/intrinsics.h"
 #include "mx/mx.h"
 #include "mx/text.h"
 #include "tests/text.h"
@@ -95,6 +96,7 @@ enum what {
   ANY_NUMBER,
   ALL_NUMBER,
   BALLOT,
+  BALLOT_NUMBER,
   MATCH_ANY,
   MATCH_ALL,
   SAME,
@@ -117,7 +119,7 @@ static void list_functions(void) {
   nfunctions = 0;
   for (enum what w = RANK; w <= PARTS; w++) add(w, U64, ADD);
   for (enum what w = SHFL; w <= BUTTERFLY; w++) add(w, U32, ADD), add(w, F32, ADD), add(w, S64, ADD);
-  for (enum what w = ANY; w <= BALLOT; w++) add(w, U32, ADD);
+  for (enum what w = ANY; w <= BALLOT_NUMBER; w++) add(w, U32, ADD);
   for (enum what w = MATCH_ANY; w <= SAME; w++) add(w, U32, ADD), add(w, B64, ADD);
   add(ONE, U32, ADD);
   for (enum what w = REDUCE; w <= EXCLUSIVE; w++)
@@ -205,7 +207,8 @@ static uint64_t expected(const struct function *f, struct making m, const struct
   case ANY_NUMBER: return flags != 0;
   case ALL:
   case ALL_NUMBER: return flags == all;
-  case BALLOT: return flags;
+  case BALLOT:
+  case BALLOT_NUMBER: return flags;
   case MATCH_ANY: return bits;
   case MATCH_ALL: return bits == all ? all : 0;
   case SAME: return bits == all;
@@ -223,18 +226,35 @@ static uint64_t expected(const struct function *f, struct making m, const struct
 
 /* ---- programs ----------------------------------------------------------------------------------------------------*/
 static void put_call(struct text *t, const struct function *f, const char *of) {
-  static const char *const names[] = {
-      "thread_rank",   "num_threads", "size",       "meta_group_rank", "meta_group_size",
-      "shfl",          "shfl_up",     "shfl_down",  "shfl_xor",        "any",
-      "all",           "any",         "all",        "ballot",          "match_any",
-      "match_all",     "match_all",   "invoke_one", "reduce",          "inclusive_scan",
-      "exclusive_scan"};
+  static const char *const names[] = {"thread_rank",
+                                      "num_threads",
+                                      "size",
+                                      "meta_group_rank",
+                                      "meta_group_size",
+                                      "shfl",
+                                      "shfl_up",
+                                      "shfl_down",
+                                      "shfl_xor",
+                                      "any",
+                                      "all",
+                                      "any",
+                                      "all",
+                                      "ballot",
+                                      "ballot",
+                                      "match_any",
+                                      "match_all",
+                                      "match_all",
+                                      "invoke_one",
+                                      "reduce",
+                                      "inclusive_scan",
+                                      "exclusive_scan"};
   const char *type = type_names[f->type], *name = names[f->what];
   if (f->what <= PARTS) put(t, "  %s.%s %%r, %%g;\n", of, name);
   else if (f->what <= BUTTERFLY) put(t, "  %s.%s.%s %%r_%s, %%g, %%v_%s, %%operand;\n", of, name, type, type, type);
   else if (f->what <= ALL) put(t, "  %s.%s %%p, %%g, %%flag;\n", of, name);
-  else if (f->what <= ALL_NUMBER) put(t, "  %s.%s %%r_s32, %%g, %%flag_s32;\n", of, name);
+  else if (f->what <= ALL_NUMBER) put(t, "  %s.%s.s32 %%r_s32, %%g, %%flag_s32;\n", of, name);
   else if (f->what == BALLOT) put(t, "  %s.%s %%r, %%g, %%flag;\n", of, name);
+  else if (f->what == BALLOT_NUMBER) put(t, "  %s.%s.s32 %%r, %%g, %%flag_s32;\n", of, name);
   else if (f->what == MATCH_ANY) put(t, "  %s.%s.%s %%r, %%g, %%few_%s;\n", of, name, type, type);
   else if (f->what <= SAME) put(t, "  %s.%s.%s %%r|%%p, %%g, %%few_%s;\n", of, name, type, type);
   else if (f->what == ONE) put(t, "  %s.%s %%p, %%g;\n", of, name);
@@ -386,8 +406,99 @@ static void compiled(void **state) {
   run(32, true);
 }
 
+/* ---- which rows have a case ---------------------------------------------------------------------------------------*/
+static bool spells(const char *row, const char *name, size_t n);
+/* Whether the name is one of the alternatives from p up to `end`, and the rest of the row. */
+static bool one_of(const char *p, const char *end, const char *row, const char *name, size_t n) {
+  while (p < end) {
+    const char *bar = memchr(p, '|', (size_t)(end - p));
+    const size_t length = (size_t)((bar ? bar : end) - p);
+    if (length <= n && !memcmp(p, name, length) && spells(row, name + length, n - length)) return true;
+    p += length + 1;
+  }
+  return false;
+}
+/* Whether a row of that spelling has the name, with its suffixes. */
+static bool spells(const char *row, const char *name, size_t n) {
+  const size_t plain = strcspn(row, "{<[");
+  if (plain > n || memcmp(row, name, plain) != 0) return false;
+  row += plain, name += plain, n -= plain;
+  if (!*row) return !n;
+  const char *end = strpbrk(row, "}>]");
+  return one_of(row + 1, end, end + 1, name, n);
+}
+/* Instructions of a text as names, each with how many operands it has, "name/3\n". */
+static void put_names(struct text *names, const char *s) {
+  for (const char *line = s; *line; line += *line == '\n') {
+    line += strspn(line, " ");
+    const char *end = line + strcspn(line, "\n");
+    const char *at = line;
+    if (*at == '@') at += strcspn(at, " \n"), at += strspn(at, " ");
+    const size_t n = strcspn(at, " ;\n");
+    unsigned operands = at[n] == ' ';
+    for (const char *k = at + n; k < end && *k != ';'; k++) operands += *k == ',' || *k == '|';
+    put(names, "%.*s/%u\n", (int)n, at, operands);
+    line = end;
+  }
+}
+static char *file(const char *name) {
+  FILE *f = fopen(name, "r");
+  struct text t = {0};
+  char some[4096];
+  assert_non_null(f);
+  while (fgets(some, sizeof some, f)) put(&t, "%s", some);
+  fclose(f);
+  return t.s;
+}
+static bool has_case(const struct mx_op_info *row, const char *names) {
+  unsigned operands = 0;
+  for (unsigned k = 0; k < row->nopnds; k++) operands += row->opnd[k].type != MX_T_off;
+  for (const char *name = names; *name; name += strcspn(name, "\n") + 1) {
+    const size_t n = strcspn(name, "/");
+    if (strtoul(name + n + 1, NULL, 10) == operands && spells(row->spelling, name, n)) return true;
+  }
+  return false;
+}
+/* Each row of these groups is called above or in the golden programs, which models in Python answer for, with its
+ * suffix, in the width that it is for; rows for both are run in both. */
+static void each_row_has_a_case(void **state) {
+  (void)state;
+  unsigned rows = 0, missing = 0;
+  list_functions();
+  for (unsigned lanes = 32; lanes <= 64; lanes += 32) {
+    struct text t = {0}, names = {0};
+    for (unsigned k = 0; k < MAKINGS; k++)
+      if (makings[k].size <= lanes) put_kernel(&t, k);
+    put_names(&names, t.s);
+    free(t.s);
+    static const char *const programs[] = {"intrinsics/async_rows", "intrinsics/groups", "intrinsics/cluster_rows",
+                                           "multi/rounds"};
+    for (unsigned k = 0; k < sizeof programs / sizeof *programs; k++) {
+      char name[64];
+      snprintf(name, sizeof name, "tests/golden/%s.mxs", programs[k]);
+      char *s = file(name);
+      put_names(&names, s);
+      free(s);
+    }
+    for (unsigned k = 0; k < mx__intrinsic_count; k++) {
+      const struct mx_intrinsic *i = &mx__intrinsics[k];
+      if (strcmp(i->group, "async") && strcmp(i->group, "mbarrier") && strcmp(i->group, "pipeline") &&
+          strcmp(i->group, "cg"))
+        continue;
+      if (i->row.flags & (lanes == 32 ? MX_F_W64 : MX_F_W32)) continue;
+      rows++;
+      if (has_case(&i->row, names.s)) continue;
+      missing++;
+      print_message("%u lanes: no case for %s with %u operands\n", lanes, i->row.spelling, i->row.nopnds);
+    }
+    free(names.s);
+  }
+  assert_int_equal(missing, 0);
+  assert_true(rows > 400);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(interpreted_64), cmocka_unit_test(interpreted_32),
-                                     cmocka_unit_test(compiled)};
+                                     cmocka_unit_test(compiled), cmocka_unit_test(each_row_has_a_case)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

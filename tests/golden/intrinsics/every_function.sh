@@ -15,7 +15,6 @@ awk -F'\t' -v groups=" $* " '
     sub(/^ *(@!?%[a-z0-9_]+ )?/, "", line)
     sub(/[ ;].*/, "", line)
     used[line]++
-    used[line ".u32"] += line == "aligned_size_t" # which may be left out
   }
   END { for (name in wanted) if (used[name] < wanted[name]) print name ": " used[name] + 0 " of " wanted[name] }
 ' ../../../docs/guide.tsv "${programs[@]}" | sort
