@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <math.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -125,10 +126,53 @@ static char **environment(char *tmpdir) {
   return e;
 }
 
+/* ---- what is being compiled -------------------------------------------------------------------------------------*/
+static int discard(const char *path, const struct stat *s, int kind, struct FTW *f) {
+  (void)s, (void)kind, (void)f;
+  remove(path);
+  return 0;
+}
+static void remove_folder(const char *path) { nftw(path, discard, 8, FTW_DEPTH | FTW_PHYS); }
+
+/* A program may end while its kernels are being compiled in the background, also by exit(), which waits for no thread.
+ * Then the compilers are killed and their folders removed, so that nothing is left behind. */
+struct compile {
+  struct compile *next;
+  const char *folder;
+  pid_t owner, compiler; /* compiler: 0 before it is started */
+};
+static pthread_mutex_t compiles_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct compile *compiles;
+static bool ending;
+
+static void enlist(struct compile *c) {
+  pthread_mutex_lock(&compiles_lock);
+  c->next = compiles;
+  compiles = c;
+  pthread_mutex_unlock(&compiles_lock);
+}
+static void delist(struct compile *c) {
+  pthread_mutex_lock(&compiles_lock);
+  struct compile **p = &compiles;
+  while (*p != c) p = &(*p)->next;
+  *p = c->next;
+  pthread_mutex_unlock(&compiles_lock);
+}
+__attribute__((destructor)) static void end_compiles(void) {
+  pthread_mutex_lock(&compiles_lock);
+  ending = true;
+  for (const struct compile *c = compiles; c; c = c->next) {
+    if (c->owner != getpid()) continue; /* this process is a fork of the one that compiles */
+    if (c->compiler && !kill(-c->compiler, SIGKILL)) waitpid(c->compiler, NULL, 0);
+    remove_folder(c->folder);
+  }
+  pthread_mutex_unlock(&compiles_lock);
+}
+
 /* Starts the compiler and waits. It writes into `out`, and what it leaves besides into the folder. False: *how and
  * errno say why. */
-static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tmpdir, bool (*unwanted)(void *user),
-                void *user, const char **how) {
+static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tmpdir, struct compile *entry,
+                bool (*unwanted)(void *user), void *user, const char **how) {
   char number[16], seconds[32], parent[32], counts[16], lanes[16];
   snprintf(number, sizeof number, "%u", job->kernel);
   snprintf(seconds, sizeof seconds, "%.0f", ceil(fmin(most_seconds(), 1e6)));
@@ -172,7 +216,10 @@ static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tm
   posix_spawnattr_setpgroup(&attr, 0);
   posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
   pid_t pid = -1;
-  const int error = posix_spawn(&pid, job->compiler, &act, &attr, argv, env);
+  pthread_mutex_lock(&compiles_lock);
+  const int error = ending ? ECANCELED : posix_spawn(&pid, job->compiler, &act, &attr, argv, env);
+  if (!error) entry->compiler = pid;
+  pthread_mutex_unlock(&compiles_lock);
   const bool good = !error && await(pid, unwanted, user, how);
   posix_spawn_file_actions_destroy(&act);
   posix_spawnattr_destroy(&attr);
@@ -182,13 +229,6 @@ static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tm
 }
 
 /* ---- the folder -------------------------------------------------------------------------------------------------*/
-static int discard(const char *path, const struct stat *s, int kind, struct FTW *f) {
-  (void)s, (void)kind, (void)f;
-  remove(path);
-  return 0;
-}
-static void remove_folder(const char *path) { nftw(path, discard, 8, FTW_DEPTH | FTW_PHYS); }
-
 /* Processes that were killed have left theirs: those of this user that nobody has locked. The youngest may be about to
  * be. */
 static void remove_abandoned(const char *tmp) {
@@ -248,10 +288,12 @@ int mx__jit_compile(const struct mx_jit_job *job, bool (*unwanted)(void *user), 
     if (asprintf(why, "no folder for the compiler can be made in %s: %s", tmp, strerror(errno)) < 0) *why = NULL;
     return -1;
   }
+  struct compile entry = {.folder = tmpdir + 7, .owner = getpid()};
+  enlist(&entry);
   const int in = mx__jit_memory("mx-module", job->module, job->module_size);
   int out = in < 0 ? -1 : mx__jit_memory("mx-code", NULL, 0);
   const int err = out < 0 ? -1 : mx__jit_memory("mx-errors", NULL, 0);
-  if (err < 0 || !run(job, in, out, err, tmpdir, unwanted, user, &how) || !is_sound(out, &how)) {
+  if (err < 0 || !run(job, in, out, err, tmpdir, &entry, unwanted, user, &how) || !is_sound(out, &how)) {
     char said[512] = "";
     const int error = errno;
     const ssize_t n = err >= 0 ? pread(err, said, sizeof said - 1, 0) : 0;
@@ -263,6 +305,7 @@ int mx__jit_compile(const struct mx_jit_job *job, bool (*unwanted)(void *user), 
     if (out >= 0) close(out);
     out = -1;
   }
+  delist(&entry);
   remove_folder(tmpdir + 7);
   if (in >= 0) close(in);
   if (err >= 0) close(err);

@@ -558,6 +558,37 @@ static void compiler_that_hangs(void **state) {
   assert_true(now() - begin < 20);
   free(path);
 }
+/* A program that ends with exit() while a kernel is being compiled leaves no folder, and no compiler. */
+static void exit_leaves_nothing(void **state) {
+  (void)state;
+  NEEDS_CODE();
+  char *path = script("sleeps", "echo $$ > \"${0%/*}/number\"; sleep 100"), *left = strdup(in_folder("left"));
+  char *number = strdup(in_folder("number"));
+  assert_int_equal(mkdir(left, 0700), 0);
+  fflush(NULL);
+  const pid_t child = fork();
+  if (!child) {
+    static struct run r; /* reached from here, so not leaked */
+    setenv("TMPDIR", left, 1);
+    start(&r, 64, path, "");
+    const double begin = now();
+    while (access(number, F_OK) && now() - begin < 60) go(&r, MX_JIT_AUTO, 0);
+    exit(0);
+  }
+  int status;
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(status, 0);
+  assert_int_equal(rmdir(left), 0); /* it is empty */
+  FILE *f = fopen(number, "r");
+  assert_non_null(f);
+  int compiler = 0;
+  while (fscanf(f, "%d", &compiler) != 1) rewind(f); /* it has been made, but perhaps not written yet */
+  fclose(f);
+  assert_int_equal(kill(compiler, 0), -1);
+  free(number);
+  free(left);
+  free(path);
+}
 /* Without being asked to, a kernel that costs much gets compiled code in the background. */
 static void until_compiled(uint32_t blocks, size_t cells) {
   struct run r;
@@ -624,6 +655,7 @@ int main(void) {
       cmocka_unit_test(levels),
       cmocka_unit_test(compilers_that_fail),
       cmocka_unit_test(compiler_that_hangs),
+      cmocka_unit_test(exit_leaves_nothing),
       cmocka_unit_test(by_itself),
       cmocka_unit_test(short_launches),
       cmocka_unit_test(one_note),
