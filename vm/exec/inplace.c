@@ -388,17 +388,16 @@ static words canonical(words v) {
   const words nan = (words)((numbers)(v & 0x7FFFFFFF) > 0x7F800000);
   return (nan & 0x7FFFFFFF) | (~nan & v);
 }
-/* Copies a uniform value, held in a vector of at least 16 bytes, to all lanes of the warp. */
+/* Copies a uniform value, of which a vector is full, to all lanes of the warp. */
 #if defined __x86_64__ && !defined __clang__ && !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
 __attribute__((target_clones("default", "avx512f"))) /* used for addresses of matrices */
 #endif
 static void
 spread(unsigned char *to, const unsigned char *from, uint32_t bytes) {
-  typedef uint64_t pair __attribute__((vector_size(16), may_alias));
   typedef uint64_t line __attribute__((vector_size(64), may_alias));
-  const pair v = *(const pair *)(const void *)from;
-  for (uint32_t k = 0; k < bytes; k += 64)
-    *(line *)(void *)(to + k) = __builtin_shufflevector(v, v, 0, 1, 0, 1, 0, 1, 0, 1);
+  uint64_t v;
+  memcpy(&v, from, sizeof v);
+  for (uint32_t k = 0; k < bytes; k += 64) *(line *)(void *)(to + k) = (line){0} + v;
 }
 static void bring(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *spill_area,
                   const struct move *m) {

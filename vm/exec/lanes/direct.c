@@ -189,31 +189,33 @@ static void store_element(const void *v, const uint64_t *at, uint64_t add, uint6
 
 /* ---- quads of words, each lane's at once ------------------------------------------------------------------------*/
 #ifdef MX__TURNS
+#define EACH_OF_FOUR _Pragma("GCC unroll 4") for (unsigned k = 0; k < 4; k++)
 static void load_quads(const struct mx_jit_access *a, unsigned char *spill_area, const uint64_t *at, uint64_t m,
                        unsigned n) {
   for (unsigned l = 0; l < n; l += 4) {
     mx__words v[4];
-    for (unsigned k = 0; k < 4; k++) v[k] = *(const mx__words *)(uintptr_t)at[l + k];
+    EACH_OF_FOUR v[k] = *(const mx__words *)(uintptr_t)at[l + k];
     turn_quads(v);
     const mx__words bit = *(const mx__words *)(const void *)(mx__bit + l),
                     on = (mx__words)((bit & (uint32_t)(m >> (l & 32))) == bit);
-    for (unsigned k = 0; k < 4; k++) {
+    EACH_OF_FOUR {
       mx__words *slot = (mx__words *)(void *)(spill_area + a->value[k] + 4 * l);
       *slot = (v[k] & on) | (*slot & ~on);
     }
   }
 }
 static void store_quads(const struct mx_jit_access *a, const unsigned char *const *base, const uint64_t *at, uint64_t m,
-                        unsigned n) {
+                        unsigned n, bool all) {
   const unsigned char *from[4];
   for (unsigned k = 0; k < 4; k++) from[k] = base[a->value[k] & 1] + a->value[k];
   for (unsigned l = 0; l < n; l += 4) {
     mx__words v[4];
     if (!(m >> l & 15)) continue;
-    for (unsigned k = 0; k < 4; k++) v[k] = *(const mx__words *)(const void *)(from[k] + 4 * l);
+    EACH_OF_FOUR v[k] = *(const mx__words *)(const void *)(from[k] + 4 * l);
     turn_quads(v);
-    for (unsigned k = 0; k < 4; k++)
-      if (m >> (l + k) & 1) *(mx__words *)(uintptr_t)at[l + k] = v[k];
+    if (all) EACH_OF_FOUR *(mx__words *)(uintptr_t)at[l + k] = v[k];
+    else EACH_OF_FOUR
+    if (m >> (l + k) & 1) *(mx__words *)(uintptr_t)at[l + k] = v[k];
   }
 }
 #else
@@ -241,7 +243,7 @@ bool MX_LV(mx__jit_access)(struct mx_exec *x, const struct mx_jit_access *a, uns
     return false;
 #undef FIND
   if (quads) {
-    if (a->is_store) store_quads(a, base, at, m, n);
+    if (a->is_store) store_quads(a, base, at, m, n, all);
     else load_quads(a, spill_area, at, m, n);
     return true;
   }
