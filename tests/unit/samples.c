@@ -33,6 +33,10 @@ static uint32_t texel(unsigned kind) {
   if (kind == 2) return draw();                                                         /* any exponent */
   if (kind == 3) return bits_of((float)(int32_t)(draw() % 64)) | (draw() & 0x80000000); /* sums that are halves */
   if (kind == 4) return (draw() & 0x80FFFFFF) | (draw() % 4) << 23;                     /* near the least */
+  if (kind == 5) { /* sums to be rounded, halves, and small ones of great texels */
+    const float great = (float)(0x800000 + draw() % 4096), small = (float)(draw() >> 8) / 256;
+    return bits_of(draw() % 4 ? great : small) | (draw() & 0x80000000);
+  }
   return bits_of((float)(draw() % 10000) / 977 - 5);
 }
 static uint32_t coordinate(bool normalized, uint32_t size) {
@@ -99,7 +103,7 @@ static void like_single_ones(void **unused) {
                  {MX_TEXEL_SIGNED, 8}, {MX_TEXEL_SIGNED, 16}, {MX_TEXEL_SIGNED, 32},  {MX_TEXEL_UNSIGNED, 32}};
   unsigned done[7][8] = {{0}}, odd_ones = 0, usual = 0;
   for (unsigned turn = 0; turn < 6000; turn++) {
-    const unsigned kind = draw() % 7, format = turn % 3 ? draw() % 8 : draw() % 2, of = draw() % 5;
+    const unsigned kind = draw() % 7, format = turn % 3 ? draw() % 8 : draw() % 2, of = draw() % 6;
     const struct mx_image_form f = image(texels, kind, formats[format].type, formats[format].bits, of);
     struct mx_sampler_form s = sampler();
     const bool cube = mx__image_is_cube(kind);
@@ -121,12 +125,15 @@ static void like_single_ones(void **unused) {
       layer[l] = draw() % 8 ? draw() % (f.layers + 1) : draw();
       lod[l] = l && same ? lod[0] : (int32_t)(draw() % (256u * f.levels));
     }
-    if (draw() % 4 == 0) { /* texels of a row, side by side, from somewhere in the image or before it on */
+    if (draw() % 3 == 0) { /* texels of rows of 8 to 64, side by side, from somewhere in the image or before it on */
+      const unsigned row = 8u << draw() % 4, straight = draw() % 4;
       const float from = (float)(int32_t)(draw() % 40) - 10 + (float)(draw() % 4) / 4;
       for (unsigned l = 0; l < MX_MAX_LANES; l++) {
-        const float texels_on = from + (float)l, place = texels_on / (s.normalized_coords ? (float)f.level[0].w : 1);
+        const float texels_on = from + (float)(l % row),
+                    place = texels_on / (s.normalized_coords ? (float)f.level[0].w : 1);
         x[0][l] = at.whole ? (uint32_t)(int32_t)texels_on : bits_of(place);
-        x[1][l] = x[1][0], x[2][l] = x[2][0], layer[l] = layer[0];
+        if (straight) x[1][l] = x[1][l / row * row];
+        x[2][l] = x[2][l / row * row], layer[l] = layer[l / row * row];
       }
     }
     for (unsigned k = 0; k < axes; k++) at.x[k] = x[k];

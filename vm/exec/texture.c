@@ -216,16 +216,18 @@ static void take_coordinates(const struct mx_exec *x, const struct mx_insn *i, c
   if (f->depth) at->compares = true, at->reference = number(x, i, f->depth_at, l);
 }
 
-/* Whether the operand is uniform. */
-static bool is_same(const struct mx_exec *x, const void *values, size_t bytes) {
-  return !memcmp(values, (const char *)values + bytes, (x->lanes - 1) * bytes);
+/* Whether the operand is uniform; literals are. */
+static bool is_same(const struct mx_exec *x, const struct mx_insn *i, unsigned k, size_t bytes) {
+  const mx_ref at = mx__operand_ref(i, k);
+  const char *values = mx__operand(x, at);
+  return at & 1 || !memcmp(values, values + bytes, (x->lanes - 1) * bytes);
 }
 /* The object, if all lanes have the same one; NULL: they have several, or it does not fit the instruction. */
 static const struct mx_object *one_object(struct mx_exec *x, const struct mx_insn *i, const struct form *f,
                                           unsigned kind, uint64_t m) {
   const uint64_t *numbers = operand(x, i, f->object), number = numbers[__builtin_ctzll(m)];
   uint64_t others = 0;
-  if (!is_same(x, numbers, sizeof *numbers))
+  if (!is_same(x, i, f->object, sizeof *numbers))
     MX_FOR_LANES (l, m) others |= numbers[l] ^ number;
   const char *why;
   const struct mx_object *o =
@@ -244,7 +246,7 @@ static void put_results(const struct mx_exec *x, const struct mx_insn *i, unsign
 static bool has_offsets(const struct mx_exec *x, const struct mx_insn *i, const struct form *f) {
   for (unsigned k = 0; k < f->noffsets; k++) {
     const uint32_t *v = operand(x, i, f->offsets + k);
-    if (v[0] || !is_same(x, v, sizeof *v)) return true;
+    if (v[0] || !is_same(x, i, f->offsets + k, sizeof *v)) return true;
   }
   return false;
 }
@@ -254,10 +256,10 @@ static bool find_levels(const struct mx_exec *x, const struct mx_insn *i, const 
   const unsigned axes = mx__image_is_cube(f->kind) ? 3 : mx__image_axes(f->kind);
   bool same = true;
   if (f->lod == BASE) return false;
-  if (f->lod == LEVEL) same = is_same(x, operand(x, i, f->level), 4);
+  memset(lod, 0, x->lanes * sizeof *lod);
+  if (f->lod == LEVEL) same = is_same(x, i, f->level, 4);
   else
-    for (unsigned k = 0; k < axes && same; k++)
-      same = is_same(x, operand(x, i, f->dx + k), 4) && is_same(x, operand(x, i, f->dy + k), 4);
+    for (unsigned k = 0; k < axes && same; k++) same = is_same(x, i, f->dx + k, 4) && is_same(x, i, f->dy + k, 4);
   for (uint64_t rest = m; rest; rest = same ? 0 : rest & (rest - 1)) {
     const unsigned l = (unsigned)__builtin_ctzll(rest);
     lod[l] = level_of_detail(x, i, f, o, s, l);
@@ -265,16 +267,13 @@ static bool find_levels(const struct mx_exec *x, const struct mx_insn *i, const 
   }
   return true;
 }
-/* Results go where they belong if all lanes are there and none of them lies where a coordinate does, which lanes done
- * one by one still need. */
-static bool overlap_nothing(const struct mx_exec *x, const struct mx_insn *i, const struct form *f,
-                            uint32_t *const *to) {
-  const unsigned operands = mx__ops[i->op].nopnds;
-  bool distinct = true;
-  for (unsigned k = 0; k < f->results; k++)
-    for (unsigned n = f->results; n < operands; n++)
-      distinct &= mx__ops[i->op].opnd[n].type == MX_T_off || operand(x, i, n) != to[k];
-  return distinct;
+/* A coordinate in all lanes; a copy where a result goes to its place. */
+static const uint32_t *coordinate(const struct mx_exec *x, const struct mx_insn *i, unsigned k, uint32_t *const *to,
+                                  unsigned results, uint32_t *copy) {
+  const uint32_t *from = operand(x, i, k);
+  bool overwritten = false;
+  for (unsigned n = 0; n < results; n++) overwritten |= from == to[n];
+  return overwritten ? memcpy(copy, from, x->lanes * sizeof *copy) : from;
 }
 static bool is_sampler(struct mx_exec *x, uint64_t n) {
   const char *why;
@@ -284,32 +283,30 @@ static bool is_sampler(struct mx_exec *x, uint64_t n) {
  * well. False: none is done. */
 static bool sample_together(struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint64_t m) {
   const uint64_t *samplers = operand(x, i, f->sampler);
-  if (f->depth || f->halves || has_offsets(x, i, f) || !is_same(x, samplers, sizeof *samplers)) return false;
+  if (f->depth || f->halves || has_offsets(x, i, f) || !is_same(x, i, f->sampler, sizeof *samplers)) return false;
   const struct mx_object *o = one_object(x, i, f, MX_OBJECT_TEXTURE, m);
   if (!o || (samplers[0] && !is_sampler(x, samplers[0]))) return false;
   struct reading r = {.last = {0}};
   find_reading(x, i, f, o, (uint64_t)__builtin_ctzll(m), &r);
   const bool layered = mx__image_is_layered(f->kind);
   const unsigned axes = mx__image_is_cube(f->kind) ? 3 : mx__image_axes(f->kind);
-  uint32_t result[4][MX_MAX_LANES], *to[4] = {result[0], result[1], result[2], result[3]};
-  int32_t lod[MX_MAX_LANES] = {0};
+  uint32_t result[4][MX_MAX_LANES], *to[4] = {result[0], result[1], result[2], result[3]}, copy[4][MX_MAX_LANES];
+  int32_t lod[MX_MAX_LANES];
   uint64_t odd;
   struct mx_samples at = {.whole = f->whole};
-  if (layered) at.layer = operand(x, i, f->coords);
-  for (unsigned k = 0; k < axes; k++) at.x[k] = operand(x, i, f->coords + layered + k);
-  if (find_levels(x, i, f, o, &r.sampler, m, lod)) at.lod = lod;
   for (unsigned k = 0; m == x->full && k < f->results; k++) to[k] = mx__operand(x, mx__operand_ref(i, k));
-  const bool direct = m == x->full && overlap_nothing(x, i, f, to);
-  for (unsigned k = 0; !direct && k < f->results; k++) to[k] = result[k];
+  if (layered) at.layer = coordinate(x, i, f->coords, to, f->results, copy[3]);
+  for (unsigned k = 0; k < axes; k++) at.x[k] = coordinate(x, i, f->coords + layered + k, to, f->results, copy[k]);
+  if (find_levels(x, i, f, o, &r.sampler, m, lod)) at.lod = lod;
   if (!x->prep->level->sample(&o->image, &r.sampler, &at, x->lanes, m, to, &odd)) return false;
   MX_FOR_LANES (l, odd & m) {
-    struct mx_sample one;
+    struct mx_sample one = {.whole = at.whole, .layer = layered ? at.layer[l] : 0, .lod = at.lod ? lod[l] : 0};
     uint32_t v[4];
-    take_coordinates(x, i, f, o, &r.sampler, l, &one);
+    for (unsigned k = 0; k < axes; k++) one.x[k] = at.x[k][l];
     mx__texture_sample(&o->image, &r.sampler, &one, v);
     for (unsigned k = 0; k < f->results; k++) to[k][l] = v[k];
   }
-  if (!direct) put_results(x, i, f->results, m, result);
+  if (m != x->full) put_results(x, i, f->results, m, result);
   return true;
 }
 

@@ -42,14 +42,15 @@ MX__INL void put_texels(struct axis *to, unsigned l, int32_t place, int32_t size
   to->part[l] = part;
 }
 /* Coordinates are cut and folded in f32, where that is exact: they are whole numbers of the grid then, of which only
- * those within a period matter, or up to an image's size outside. Places are exact in f64. */
+ * those within a period matter, or up to an image's size outside. Places are exact in f64; coordinates in texels times
+ * 512 are in f32, and halves of a 256th are all that the shift of a linear filter needs. */
 MX__INL void find_texels(struct axis *to, const uint32_t *bits, unsigned n, uint32_t texels, const bool normalized,
                          bool linear, const unsigned mode) {
   const int32_t size = (int32_t)texels, parts = linear ? 255 : 0;
   const float grid = texels <= 8192 ? 0x1p21f : texels <= 65536 ? 0x1p22f : 0x1p23f;
   const float period = mode == MX_ADDRESS_MIRROR ? 2 * grid : grid, back = 1 / period;
   const float least = normalized ? -grid : -4, most = normalized ? 2 * grid : (float)(size + 4);
-  const double scale = normalized ? 256.0 / (double)grid * size : 256, shift = linear ? 127.5 : 0;
+  const double scale = 256.0 / (double)grid * size, shift = linear ? 127.5 : 0;
   for (unsigned l = 0; l < n; l++) {
     const uint32_t magnitude = bits[l] & 0x7FFFFFFF,
                    number = magnitude - 0x800000u < 0x7F000001u ? bits[l] : 0; /* no subnormal, no NaN */
@@ -61,17 +62,32 @@ MX__INL void find_texels(struct axis *to, const uint32_t *bits, unsigned n, uint
       if (mode == MX_ADDRESS_WRAP || mode == MX_ADDRESS_MIRROR) x -= period * __builtin_floorf(x * back);
     }
     if (mode == MX_ADDRESS_CLAMP || mode == MX_ADDRESS_BORDER) x = x > most ? most : x < least ? least : x;
-    put_texels(to, l, (int32_t)__builtin_floor((double)x * scale - shift), size, parts, mode);
+    const int32_t place = normalized ? (int32_t)__builtin_floor((double)x * scale - shift)
+                                     : ((int32_t)__builtin_floorf(x * 512) - (linear ? 255 : 0)) >> 1;
+    put_texels(to, l, place, size, parts, mode);
   }
 }
-static __attribute__((noinline)) void find_axis(struct axis *to, const uint32_t *bits, unsigned n, uint32_t texels,
-                                                bool normalized, bool linear, unsigned mode) {
+static bool are_one(const uint32_t *v, unsigned n) {
+  uint32_t other = 0;
+  for (unsigned l = 0; l < n; l++) other |= v[l] ^ v[0];
+  return !other;
+}
+static void find_each(struct axis *to, const uint32_t *bits, unsigned n, uint32_t texels, bool normalized, bool linear,
+                      unsigned mode) {
   if (!normalized && mode != MX_ADDRESS_BORDER) find_texels(to, bits, n, texels, false, linear, MX_ADDRESS_CLAMP);
   else if (!normalized) find_texels(to, bits, n, texels, false, linear, MX_ADDRESS_BORDER);
   else if (mode == MX_ADDRESS_WRAP) find_texels(to, bits, n, texels, true, linear, MX_ADDRESS_WRAP);
   else if (mode == MX_ADDRESS_MIRROR) find_texels(to, bits, n, texels, true, linear, MX_ADDRESS_MIRROR);
   else if (mode == MX_ADDRESS_CLAMP) find_texels(to, bits, n, texels, true, linear, MX_ADDRESS_CLAMP);
   else find_texels(to, bits, n, texels, true, linear, MX_ADDRESS_BORDER);
+}
+/* Lanes of one row have one coordinate along other axes, for which texels are found once. */
+static __attribute__((noinline)) void find_axis(struct axis *to, const uint32_t *bits, unsigned n, uint32_t texels,
+                                                bool normalized, bool linear, unsigned mode) {
+  const bool one = are_one(bits, n);
+  find_each(to, bits, one ? 1 : n, texels, normalized, linear, mode);
+  const int32_t first = to->first[0], second = to->second[0], part = to->part[0];
+  for (unsigned l = 0; l < n && one; l++) to->first[l] = first, to->second[l] = second, to->part[l] = part;
 }
 /* Whole coordinates, of a texel each. */
 static void find_whole(struct axis *to, const uint32_t *numbers, unsigned n, uint32_t texels, bool border) {
@@ -123,6 +139,7 @@ static void find_faces(struct axis *across, struct axis *down, int32_t *face, co
 }
 
 /* ---- texels ---------------------------------------------------------------------------------------------------*/
+enum { PIECE = 8 }; /* lanes of which it is found out whether their texels lie in a row */
 /* Places are numbers in the loops that find them. */
 #define PLACE(at_) ((const void *)(uintptr_t)(at_))
 #define FETCH(bytes_) \
@@ -136,6 +153,15 @@ MX__INL void fetch(unsigned char *to, const uint64_t *at, unsigned n, unsigned b
     FETCH(4)
     FETCH(8)
     FETCH(16)
+  }
+}
+MX__INL void copy_row(unsigned char *to, const unsigned char *from, unsigned bytes) {
+  switch (bytes) { /* copies of known lengths */
+  case 1: memcpy(to, from, PIECE); break;
+  case 2: memcpy(to, from, PIECE * 2); break;
+  case 4: memcpy(to, from, PIECE * 4); break;
+  case 8: memcpy(to, from, PIECE * 8); break;
+  default: memcpy(to, from, PIECE * 16);
   }
 }
 /* Where texels lie: those of a slice at the first or second place of either axis. */
@@ -156,58 +182,79 @@ struct taken { /* how a slice is taken: what all its texels share */
   unsigned n;
   bool filtered; /* all four texels */
 };
-/* Whether each lane's texel is the one after that of the lane before; whether all lanes have the same texel. */
-static bool are_row(const int32_t *v, unsigned n) {
+/* Where an image is drawn at its own size, neighbouring lanes have neighbouring texels, which are read where they lie
+ * or copied as one piece, without finding the place of each. */
+struct corners {
+  int32_t across[2], down[2], deep;
+};
+/* Whether the texels of lanes from `l` on lie side by side; to: those of the first one. */
+MX__INL bool are_row(struct corners *to, const struct taken *k, const struct axis *x, const struct axis *y,
+                     const int32_t *z, unsigned l, unsigned n) {
+  const int32_t x0 = x->first[l], x1 = x->second[l], y0 = y->first[l], y1 = y->second[l], z0 = z ? z[l] : 0;
   int32_t other = 0;
-  for (unsigned l = 0; l < n; l++) other |= v[l] ^ (v[0] + (int32_t)l);
-  return !other;
+  if (x->first[l + n - 1] - x0 != (int32_t)n - 1) return false;
+  for (unsigned j = 0; j < n; j++)
+    other |= (x->first[l + j] ^ (x0 + (int32_t)j)) | (x->second[l + j] ^ (x1 + (int32_t)j)) | (y->first[l + j] ^ y0) |
+             (y->second[l + j] ^ y1);
+  for (unsigned j = 0; j < n && z; j++) other |= z[l + j] ^ z0;
+  *to = (struct corners){{x0, x1}, {y0, y1}, z0};
+  return !other && !(k->border && (x0 < 0 || x1 < 0 || y0 < 0 || y1 < 0 || z0 < 0));
 }
-static bool are_one(const int32_t *v, unsigned n) {
+MX__INL const unsigned char *corner(const struct taken *k, const struct corners *r, unsigned c) {
+  return k->t->bytes + (size_t)r->deep * k->t->slice + (size_t)r->down[c >> 1] * k->t->row +
+         (size_t)r->across[c & 1] * k->f->texel;
+}
+/* share: of the slice in each lane. The lanes of which a texel takes part with weight 0 are given back. */
+static uint64_t put_weights(struct mx_slice *to, const struct axis *x, const struct axis *y, const int32_t *share,
+                            unsigned n) {
+  uint32_t thin[MX_MAX_LANES];
   int32_t other = 0;
-  for (unsigned l = 0; l < n; l++) other |= v[l] ^ v[0];
-  return !other;
-}
-/* Where an image is drawn at its own size, neighbouring lanes have neighbouring texels, which are copied as one piece
- * without finding the place of each. False, and nothing is done: the texels do not lie side by side. */
-static bool take_rows(struct mx_slice *to, const struct taken *k, const struct axis *x, const struct axis *y,
-                      const int32_t *z) {
-  const unsigned n = k->n, texel = k->f->texel, corners = k->filtered ? 4 : 1;
-  if (x->first[n - 1] - x->first[0] != (int32_t)n - 1 || !are_row(x->first, n) || !are_one(y->first, n)) return false;
-  if (k->filtered && (!are_row(x->second, n) || !are_one(y->second, n))) return false;
-  if (z && !are_one(z, n)) return false;
-  const int32_t across[2] = {x->first[0], x->second[0]}, down[2] = {y->first[0], y->second[0]}, deep = z ? z[0] : 0;
-  if (k->border && (across[0] < 0 || across[1] < 0 || down[0] < 0 || down[1] < 0 || deep < 0)) return false;
-  for (unsigned c = 0; c < corners; c++)
-    memcpy(to->texel[c],
-           k->t->bytes + (size_t)deep * k->t->slice + (size_t)down[c >> 1] * k->t->row + (size_t)across[c & 1] * texel,
-           n * texel);
-  return true;
-}
-/* share: of the slice in each lane. */
-static void put_weights(struct mx_slice *to, const struct axis *x, const struct axis *y, const int32_t *share,
-                        uint32_t *thin, unsigned n) {
-  for (unsigned l = 0; l < n; l++) {
+  for (unsigned l = 0; l < n; l++)
+    other |= (x->part[l] ^ x->part[0]) | (y->part[l] ^ y->part[0]) | (share[l] ^ share[0]);
+  to->same = !other;
+  const unsigned found = other ? n : 1;
+  for (unsigned l = 0; l < found; l++) {
     const int32_t all = share[l], a = x->part[l], b = y->part[l];
     const int32_t x1 = (a * all + 128) >> 8, x0 = all - x1, w3 = (x1 * b + 128) >> 8, w1 = x1 - w3,
                   w0 = (x0 * (256 - b) + 128) >> 8, w2 = x0 - w0;
     to->weight[0][l] = w0, to->weight[1][l] = w1, to->weight[2][l] = w2, to->weight[3][l] = w3;
     const uint32_t across = a != 0, down = b != 0, both = across & down;
-    thin[l] |= all && ((w0 == 0) | ((w1 == 0) & across) | ((w2 == 0) & down) | ((w3 == 0) & both));
+    thin[l] = all && ((w0 == 0) | ((w1 == 0) & across) | ((w2 == 0) & down) | ((w3 == 0) & both));
   }
+  if (other) return mx__pack32(thin, n);
+  const int32_t w0 = to->weight[0][0], w1 = to->weight[1][0], w2 = to->weight[2][0], w3 = to->weight[3][0];
+  for (unsigned l = 0; l < n; l++)
+    to->weight[0][l] = w0, to->weight[1][l] = w1, to->weight[2][l] = w2, to->weight[3][l] = w3;
+  return thin[0] ? ~(uint64_t)0 : 0;
 }
-static void take_slice(struct mx_slice *to, const struct taken *k, const struct axis *x, const struct axis *y,
-                       const int32_t *z, const int32_t *share, uint32_t *thin) {
+/* Texels that do not all lie in one row; pieces that do are copied as such. */
+static void take_scattered(struct mx_slice *to, const struct taken *k, const struct axis *x, const struct axis *y,
+                           const int32_t *z) {
   const unsigned n = k->n, texel = k->f->texel, corners = k->filtered ? 4 : 1;
   uint64_t at[4][MX_MAX_LANES];
-  const bool rows = take_rows(to, k, x, y, z);
-  if (!rows) {
+  struct corners row[MX_MAX_LANES / PIECE];
+  uint32_t rows = 0;
+  for (unsigned p = 0; p < n / PIECE; p++) rows |= (uint32_t)are_row(&row[p], k, x, y, z, p * PIECE, PIECE) << p;
+  if (rows != (1u << n / PIECE) - 1) {
     for (unsigned c = 0; c < corners; c++)
       find_places(at[c], k->t, texel, c & 1 ? x->second : x->first, c >> 1 ? y->second : y->first, z, n, k->border);
     for (unsigned l = 0; l < n; l++) __builtin_prefetch(PLACE(at[0][l])); /* all misses at once */
     for (unsigned l = 0; l < n && k->filtered; l++) __builtin_prefetch(PLACE(at[3][l]));
   }
-  if (k->filtered) put_weights(to, x, y, share, thin, n);
-  for (unsigned c = 0; c < corners && !rows; c++) fetch(to->texel[c], at[c], n, texel);
+  for (unsigned c = 0; c < corners; c++) {
+    if (!rows) fetch(to->texel[c], at[c], n, texel);
+    for (unsigned p = 0; p < n / PIECE && rows; p++)
+      if (rows >> p & 1) copy_row(to->texel[c] + p * PIECE * texel, corner(k, &row[p], c), texel);
+      else fetch(to->texel[c] + p * PIECE * texel, at[c] + p * PIECE, PIECE, texel);
+  }
+}
+static void take_slice(struct mx_slice *to, const struct taken *k, const struct axis *x, const struct axis *y,
+                       const int32_t *z, const int32_t *share, uint64_t *thin) {
+  struct corners row;
+  const bool rows = are_row(&row, k, x, y, z, 0, k->n);
+  for (unsigned c = 0; c < 4; c++) to->from[c] = rows ? corner(k, &row, c) : to->texel[c];
+  if (!rows) take_scattered(to, k, x, y, z);
+  if (k->filtered) *thin |= put_weights(to, x, y, share, k->n);
 }
 
 /* The border as a texel of the image; vm/texture/sample.c has its rules. */
@@ -221,7 +268,7 @@ static void make_border(unsigned char *to, const struct mx_image_form *f, const 
 struct found {
   struct mx_slice slice[MX_MOST_SLICES];
   unsigned n;
-  uint32_t thin[MX_MAX_LANES];
+  uint64_t thin; /* lanes of which a texel takes part with weight 0 */
 };
 /* The slices of a level. share: the level's in each lane. */
 static void take_level(struct found *to, const struct taken *given, const struct mx_sampler_form *s,
@@ -250,7 +297,7 @@ static void take_level(struct found *to, const struct taken *given, const struct
     }
   }
   if (axes < 3) {
-    take_slice(&to->slice[to->n++], &k, &x, &y, layered || cube ? layer : NULL, share, to->thin);
+    take_slice(&to->slice[to->n++], &k, &x, &y, layered || cube ? layer : NULL, share, &to->thin);
     return;
   }
   if (at->whole) find_whole(&z, at->x[2], n, t->d, s->address[2] == MX_ADDRESS_BORDER);
@@ -262,8 +309,8 @@ static void take_level(struct found *to, const struct taken *given, const struct
     part[1][l] = all - part[0][l];
     any |= z.part[l];
   }
-  take_slice(&to->slice[to->n++], &k, &x, &y, z.first, part[0], to->thin);
-  if (any) take_slice(&to->slice[to->n++], &k, &x, &y, z.second, part[1], to->thin);
+  take_slice(&to->slice[to->n++], &k, &x, &y, z.first, part[0], &to->thin);
+  if (any) take_slice(&to->slice[to->n++], &k, &x, &y, z.second, part[1], &to->thin);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------------------------*/
@@ -305,8 +352,7 @@ bool MX_LV(mx__sample)(const struct mx_image_form *f, const struct mx_sampler_fo
   *odd = 0;
   for (uint64_t rest = mask, same; rest; rest &= ~same) { /* the lanes of one level after those of another */
     struct found p;
-    p.n = 0;
-    memset(p.thin, 0, sizeof p.thin);
+    p.n = 0, p.thin = 0;
     const int32_t now = at->lod ? level[__builtin_ctzll(rest)] : 0;
     bool two = false;
     same = at->lod ? 0 : mask;
@@ -317,7 +363,7 @@ bool MX_LV(mx__sample)(const struct mx_image_form *f, const struct mx_sampler_fo
     take_level(&p, &k, s, at, (unsigned)now, two ? share[0] : whole, linear, &strange);
     if (two) take_level(&p, &k, s, at, (unsigned)now + 1, share[1], linear, &strange);
     uint32_t *const *to = same == mask ? out : part;
-    if (linear) MX_LV(mx__sample_sum)(f, s, p.slice, p.n, n, mx__pack32(p.thin, n), to, &strange);
+    if (linear) MX_LV(mx__sample_sum)(f, s, p.slice, p.n, n, p.thin, to, &strange);
     else MX_LV(mx__sample_alone)(f, s, p.slice, n, to);
     for (unsigned c = 0; c < 4 && same != mask; c++) mx__blend32(out[c], channel[c], same, n);
     *odd |= strange & same;

@@ -15,6 +15,8 @@ bool MX_LV(mx__sample)(const struct mx_image_form *f, const struct mx_sampler_fo
 /* Four texels of each lane that lie in one slice or level, lane after lane and channel after channel as in the image,
  * and their weights in 1/256 of the whole. A texel that takes no part has weight 0 and is another one's copy. */
 struct mx_slice {
+  const unsigned char *from[4]; /* where they are: in the image itself, or copied to `texel` */
+  bool same;                    /* all lanes have the same weights */
   _Alignas(64) unsigned char texel[4][16 * MX_MAX_LANES];
   _Alignas(64) int32_t weight[4][MX_MAX_LANES];
 };

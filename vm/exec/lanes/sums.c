@@ -2,6 +2,7 @@
  * of one to four slices. Values are in the order in which texels lie in the image, channel after channel and lane after
  * lane; all are done alike, several lanes in a vector. Rules are vm/texture/sample.c's, and so are all bits. Where the
  * texels lie is samples.c's. */
+#include "addresses.h"
 #include "samples.h"
 
 #define EACH_TEXEL _Pragma("GCC unroll 4") for (unsigned k = 0; k < 4; k++)
@@ -47,8 +48,6 @@ static uint64_t lanes_with(const uint32_t *values, unsigned channels, unsigned n
 
 /* ---- one slice of floats --------------------------------------------------------------------------------------*/
 #if defined MX__AVX512
-#define SHIFT_RIGHT(v_, by_) \
-  ((mx__v32)__builtin_ia32_psrlv16si_mask((mx__words)(v_), (mx__words)(by_), (mx__words){0}, 0xFFFF))
 #define PRODUCTS(x_, y_) \
   ((words_s)__builtin_ia32_pmaddwd512_mask((mx__halves)(x_), (mx__halves)(y_), (mx__words){0}, 0xFFFF))
 #define MULTIPLY_ADD(x_, y_, z_) ((words_f)__builtin_ia32_vfmaddps512_mask(x_, y_, z_, 0xFFFF, 4))
@@ -57,18 +56,12 @@ static uint64_t lanes_with(const uint32_t *values, unsigned channels, unsigned n
 typedef int mx__words __attribute__((vector_size(64)));
 typedef short mx__halves __attribute__((vector_size(64)));
 #elif defined __AVX2__ && !defined __clang__
-#define SHIFT_RIGHT(v_, by_) ((mx__v32)__builtin_ia32_psrlv8si((mx__words)(v_), (mx__words)(by_)))
 #define PRODUCTS(x_, y_) ((words_s)__builtin_ia32_pmaddwd256((mx__halves)(x_), (mx__halves)(y_)))
 #define MULTIPLY_ADD(x_, y_, z_) ((words_f)__builtin_ia32_vfmaddps256(x_, y_, z_))
 #define GREATER(x_, y_) ((mx__v32)__builtin_ia32_pmaxsd256((mx__words)(x_), (mx__words)(y_)))
 typedef int mx__words __attribute__((vector_size(32)));
 typedef short mx__halves __attribute__((vector_size(32)));
 #else
-static mx__v32 shifted(mx__v32 v, mx__v32 by) { /* by 32 and more: 0 */
-  const mx__v32 far = (mx__v32)(by > 31);
-  return v >> (by & 31) & ~far;
-}
-#define SHIFT_RIGHT(v_, by_) shifted(v_, by_)
 static words_s products(words_s x, words_s y) { return ((x << 16) >> 16) * ((y << 16) >> 16) + (x >> 16) * (y >> 16); }
 #define PRODUCTS(x_, y_) products((words_s)(x_), (words_s)(y_))
 static mx__v32 greater(mx__v32 x, mx__v32 y) {
@@ -77,86 +70,112 @@ static mx__v32 greater(mx__v32 x, mx__v32 y) {
 }
 #define GREATER(x_, y_) greater(x_, y_)
 #endif
+/* Whether a bit of the vector is set. */
+#if defined MX__AVX512
+#define SOME(v_) __builtin_ia32_ptestmd512((mx__words)(v_), (mx__words)(v_), 0xFFFF)
+#elif defined __AVX2__ && !defined __clang__
+typedef long long mx__four_longs __attribute__((vector_size(32)));
+#define SOME(v_) !__builtin_ia32_ptestz256((mx__four_longs)(v_), (mx__four_longs)(v_))
+#else
+#define SOME(v_) words_any(v_)
+#endif
 /* Words of lower halves of one and upper halves of the other. */
 #if defined __AVX2__ && !defined MX__AVX512 && !defined __clang__
 #define LOWER_UPPER(x_, y_) ((mx__v32)__builtin_ia32_pblendw256((mx__halves)(x_), (mx__halves)(y_), 0xAA))
+#elif defined MX__AVX512
+#define LOWER_UPPER(x_, y_) ((mx__v32)__builtin_ia32_blendmw_512_mask((mx__halves)(x_), (mx__halves)(y_), 0xAAAAAAAA))
 #else
 #define LOWER_UPPER(x_, y_) (((x_)&0xFFFF) | ((y_)&0xFFFF0000))
 #endif
-/* 4 * (high * 2^14 + low), rounded to 24 bits, halves of the last place away from 0: where there is anything to round,
- * one more or less in the direction of its sign. */
+/* high * 2^14 + low, both multiples of 4, rounded to 24 bits, halves of the last place away from 0: where there is
+ * anything to round, one more or less in the direction of its sign. low is from 0 to 2^24; from 4 * 768 on, high is far
+ * enough from 0 that one more is lost if nothing is to be rounded, and below it nothing is. */
 MX__INL words_f rounded(words_s high, words_s low) {
+  const words_s one = (words_s)(high < -4 * 767) - (words_s)(high > 4 * 767);
 #ifdef MULTIPLY_ADD
-  const words_f upper = __builtin_convertvector(high, words_f), lower = __builtin_convertvector(low << 2, words_f),
-                by = (words_f){0} + 0x1p16f, sum = MULTIPLY_ADD(upper, by, lower);
-  const mx__v32 large = (mx__v32)((words_s)((mx__v32)sum & 0x7FFFFFFF) > 0x4BFFFFFF), /* 2^25 and more */
-      one = (((mx__v32)sum & 0x80000000) | 0x3F800000) & large;
-  return MULTIPLY_ADD(upper, by, lower + (words_f)one);
+  return MULTIPLY_ADD(__builtin_convertvector(high, words_f), (words_f){0} + 0x1p14f,
+                      __builtin_convertvector(low + one, words_f));
 #else
   words_f r;
-  for (unsigned k = 0; k < WORDS; k++) {
-    const double sum = 65536.0 * high[k] + 4.0 * low[k];
-    r[k] = (float)(sum + (sum >= 0x1p25 ? 1 : sum <= -0x1p25 ? -1 : 0));
-  }
+  for (unsigned k = 0; k < WORDS; k++) r[k] = (float)(0x1p14 * high[k] + (low[k] + one[k]));
   return r;
 #endif
 }
 /* Texels are cut to 4 bits below the last one of the greatest: whole numbers of 28 bits, which are multiplied with the
- * weights in halves of 14. Zeros and what is too small for a bit of the sum are shifted out, so exponents must not be
- * near the least. strange: a texel is infinite or NaN, or all are so small and not all zeros. */
+ * weights in halves of 14. The factor that makes them whole is a power of 2, so products are exact; zeros, subnormals
+ * and what is too small for a bit of the sum become 0 if exponents are not near the least. strange: a texel is infinite
+ * or NaN, or all are so small and not all zeros. */
 struct words4 {
   mx__v32 v[4];
 };
-MX__INL mx__v32 float_sum(const struct words4 *t, mx__v32 upper, mx__v32 lower, const bool thin, mx__v32 *strange) {
-  mx__v32 e[4];
-  EACH_TEXEL e[k] = t->v[k] & 0x7F800000;
-  mx__v32 most = GREATER(GREATER(e[0], e[1]), GREATER(e[2], e[3])), top = most, any = {0};
-  EACH_TEXEL any |= t->v[k];
+MX__INL mx__v32 float_sum(const struct words4 *t, mx__v32 upper, mx__v32 lower, const bool thin, mx__v32 *most,
+                          mx__v32 *strange) {
+  mx__v32 size[4];
+  EACH_TEXEL size[k] = t->v[k] & 0x7FFFFFFF;
+  *most = GREATER(GREATER(size[0], size[1]), GREATER(size[2], size[3]));
+  mx__v32 top = *most & 0x7F800000, counts[4];
+  EACH_TEXEL counts[k] = (mx__v32){0} - 1;
   if (thin) { /* texels of weight 0 do not count */
-    mx__v32 w[4] = {upper << 16, upper >> 16, lower << 16, lower >> 16};
-    any ^= any;
+    const mx__v32 w[4] = {upper << 16, upper >> 16, lower << 16, lower >> 16};
+    mx__v32 e[4];
     EACH_TEXEL {
-      const mx__v32 counts = (mx__v32)(w[k] != 0);
-      any |= t->v[k] & counts, w[k] = e[k] & counts;
+      counts[k] = (mx__v32)(w[k] != 0);
+      e[k] = size[k] & counts[k] & 0x7F800000;
     }
-    top = GREATER(GREATER(w[0], w[1]), GREATER(w[2], w[3]));
+    top = GREATER(GREATER(e[0], e[1]), GREATER(e[2], e[3]));
   }
-  const mx__v32 usual = (mx__v32)((words_s)top > (38 << 23) - 1), base = (top >> 23) + 4;
-  *strange = (mx__v32)(most == 0x7F800000) | (~usual & any);
+  const words_f factor = (words_f)((281u << 23) - top);
   words_s c[4];
-  EACH_TEXEL {
-    const mx__v32 sign = (mx__v32)((words_s)t->v[k] >> 31);
-    c[k] = (words_s)((SHIFT_RIGHT(t->v[k] << 8 | 0x80000000, base - (e[k] >> 23)) ^ sign) - sign);
-  }
+  EACH_TEXEL c[k] = __builtin_convertvector((words_f)t->v[k] * factor, words_s);
 #define HIGH(k_) LOWER_UPPER((mx__v32)c[k_] >> 14, (mx__v32)c[(k_) + 1] << 2)
 #define LOW(k_) (LOWER_UPPER((mx__v32)c[k_], (mx__v32)c[(k_) + 1] << 16) & 0x3FFF3FFF)
   const words_s high = PRODUCTS(HIGH(0), upper) + PRODUCTS(HIGH(2), lower),
                 low = PRODUCTS(LOW(0), upper) + PRODUCTS(LOW(2), lower);
-  return (mx__v32)(rounded(high, low) * (words_f)(top - (37 << 23))) & usual;
+  const mx__v32 sum = (mx__v32)(rounded(high, low) * (words_f)(top - (37 << 23))),
+                small = (mx__v32)((words_s)top < 38 << 23);
+  if (SOME(small)) {
+    mx__v32 any = {0};
+    EACH_TEXEL any |= t->v[k] & counts[k];
+    *strange |= small & any;
+    return sum & ~small;
+  }
+  return sum;
+}
+/* n sums, with pairs of weights for each or, where all have the same ones, for one vector. strange: the values are
+ * marked that are; without it, nothing but whether there is one comes back. */
+MX__INL bool sum_floats(const struct mx_slice *p, const uint32_t (*weight)[MOST_VALUES], const bool same, uint64_t thin,
+                        unsigned channels, unsigned n, uint32_t *value, uint32_t *strange) {
+  mx__v32 most = {0}, odd = {0}, upper = *(const mx__v32 *)weight[0], lower = *(const mx__v32 *)weight[1];
+  const uint64_t lanes = WORDS / channels ? ((uint64_t)1 << (WORDS / channels)) - 1 : 1;
+  for (unsigned at = 0; at < n; at += WORDS) {
+    struct words4 t;
+    mx__v32 size;
+    EACH_TEXEL t.v[k] = *(const mx__v32 *)(const void *)(p->from[k] + 4 * at);
+    if (!same) upper = *(const mx__v32 *)(weight[0] + at), lower = *(const mx__v32 *)(weight[1] + at);
+    *(mx__v32 *)(value + at) = thin && (thin >> at / channels & lanes)
+                                   ? float_sum(&t, upper, lower, true, &size, &odd)
+                                   : float_sum(&t, upper, lower, false, &size, &odd);
+    most = GREATER(most, size);
+    if (strange) *(mx__v32 *)(strange + at) = odd | (mx__v32)((words_s)size > 0x7F7FFFFF), odd ^= odd;
+  }
+  return SOME(odd | (mx__v32)((words_s)most > 0x7F7FFFFF));
 }
 static void sum_of_floats(const struct mx_slice *p, unsigned channels, unsigned n, uint64_t thin,
                           uint32_t *const out[4], uint64_t *odd) {
   _Alignas(64) uint32_t weight[2][MOST_VALUES], pair[2][MX_MAX_LANES], value[MOST_VALUES], strange[MOST_VALUES];
+  const unsigned weights = p->same ? WORDS : n, values = n * channels;
   for (unsigned k = 0; k < 2; k++) {
-    for (unsigned l = 0; l < n; l++)
-      pair[k][l] = (uint32_t)p->weight[2 * k][l] | (uint32_t)p->weight[2 * k + 1][l] << 16;
-    spread(weight[k], pair[k], channels, n);
+    for (unsigned l = 0; l < weights; l++) /* four times as much, for rounded() */
+      pair[k][l] = ((uint32_t)p->weight[2 * k][l] | (uint32_t)p->weight[2 * k + 1][l] << 16) << 2;
+    spread(weight[k], pair[k], p->same ? 1 : channels, weights);
   }
-  mx__v32 any = {0};
-  const uint64_t lanes = WORDS / channels ? ((uint64_t)1 << (WORDS / channels)) - 1 : 1;
-  for (unsigned at = 0; at < n * channels; at += WORDS) {
-    struct words4 t;
-    EACH_TEXEL t.v[k] = *(const mx__v32 *)(const void *)(p->texel[k] + 4 * at);
-    const mx__v32 upper = *(const mx__v32 *)(weight[0] + at), lower = *(const mx__v32 *)(weight[1] + at);
-    mx__v32 odds;
-    *(mx__v32 *)(value + at) = thin >> at / channels & lanes ? float_sum(&t, upper, lower, true, &odds)
-                                                             : float_sum(&t, upper, lower, false, &odds);
-    *(mx__v32 *)(strange + at) = odds;
-    any |= odds;
+  if (p->same ? sum_floats(p, weight, true, thin, channels, values, value, NULL)
+              : sum_floats(p, weight, false, thin, channels, values, value, NULL)) {
+    for (unsigned k = 0; k < 2 && p->same; k++)
+      for (unsigned l = 0; l < values; l++) weight[k][l] = weight[k][0];
+    sum_floats(p, weight, false, thin, channels, values, value, strange);
+    *odd |= lanes_with(strange, channels, n);
   }
-  uint32_t some = 0;
-  for (unsigned k = 0; k < WORDS; k++) some |= any[k];
-  if (some) *odd |= lanes_with(strange, channels, n);
   put_channels(out, value, channels, n);
 }
 
@@ -188,7 +207,7 @@ static void sum_of_slices(const struct mx_slice *p, unsigned slices, unsigned ch
   for (unsigned k = 0; k < values; k++) sum[k] = 0, first[k] = 255, last[k] = 0;
   for (unsigned s = 0; s < slices; s++) {
     for (unsigned c = 0; c < 4; c++) {
-      widen(texel[c], p[s].texel[c], values, halves);
+      widen(texel[c], p[s].from[c], values, halves);
       spread(weight[c], (const uint32_t *)p[s].weight[c], channels, n);
     }
     for (unsigned k = 0; k < values; k++) {
@@ -263,7 +282,7 @@ static void sum_of_integers(const struct mx_image_form *f, const struct mx_slice
   for (unsigned k = 0; k < values; k++) sum[k] = 0;
   for (unsigned s = 0; s < slices; s++)
     for (unsigned c = 0; c < 4; c++) {
-      as_integers(texel, p[s].texel[c], values, f->bits, is_signed);
+      as_integers(texel, p[s].from[c], values, f->bits, is_signed);
       spread((uint32_t *)weight, (const uint32_t *)p[s].weight[c], channels, n);
       for (unsigned k = 0; k < values; k++) sum[k] += texel[k] * weight[k];
     }
@@ -281,7 +300,7 @@ static void sum_of_four_bytes(const struct mx_slice *p, unsigned n, uint32_t *co
   for (unsigned l = 0; l < n; l += WORDS) {
     halves even = {0}, odd = {0};
     EACH_TEXEL {
-      const mx__v32 v = *(const mx__v32 *)(const void *)(p->texel[k] + 4 * l),
+      const mx__v32 v = *(const mx__v32 *)(const void *)(p->from[k] + 4 * l),
                     w = *(const mx__v32 *)(const void *)(p->weight[k] + l);
       const halves both = (halves)(w | w << 16);
       even += (halves)(v & 0x00FF00FF) * both;
@@ -318,7 +337,7 @@ void MX_LV(mx__sample_alone)(const struct mx_image_form *f, const struct mx_samp
   const bool is_signed = f->type == MX_TEXEL_SIGNED;
   _Alignas(64) uint32_t value[MOST_VALUES];
   if (f->type == MX_TEXEL_FLOAT && f->bits == 16) {
-    const uint16_t *h = (const uint16_t *)(const void *)p->texel[0];
+    const uint16_t *h = (const uint16_t *)(const void *)p->from[0];
     for (unsigned k = 0; k < values; k++) {
       const uint32_t sign = (uint32_t)(h[k] & 0x8000) << 16, m = h[k] & 0x7FFF;
       const float small = (float)m * 0x1p-24f;
@@ -330,7 +349,7 @@ void MX_LV(mx__sample_alone)(const struct mx_image_form *f, const struct mx_samp
                                                   : (m << 13) + (112 << 23));
     }
   } else {
-    as_integers((int32_t *)value, p->texel[0], values, f->bits, is_signed);
+    as_integers((int32_t *)value, p->from[0], values, f->bits, is_signed);
     if (f->type != MX_TEXEL_FLOAT && s->normalized_read && f->bits < 32)
       put_quotients(value, (const int32_t *)value, values,
                     (int32_t)(is_signed ? (1u << (f->bits - 1)) - 1 : (1u << f->bits) - 1));
