@@ -275,7 +275,18 @@ static void random_places(void **state) {
     assert_int_equal(got.sectors, want.sectors);
     assert_int_equal(mx__bank_passes(a, lane, n, bytes, banks, &least), passes);
     assert_int_equal(least, groups);
+    struct mx_word_banks w;
+    if (bytes == 4 && mx__word_banks(a, lane, n, &w)) {
+      assert_int_equal(w.addresses, want.addresses);
+      assert_int_equal(w.passes[banks == 64], passes);
+      assert_int_equal(w.least[banks == 64], groups);
+    } else assert_true(bytes != 4);
   }
+  uint64_t far[] = {0, 1 << 20}, odd[] = {0, 6};
+  const uint8_t lane[] = {0, 1};
+  struct mx_word_banks w;
+  assert_false(mx__word_banks(far, lane, 2, &w));
+  assert_false(mx__word_banks(odd, lane, 2, &w));
 }
 
 static void wrong_calls(void **state) {

@@ -19,23 +19,33 @@ struct even {
   unsigned lane, n;
 };
 
-/* Whether the n numbers at p are first, first + distance and so on; narrow: they have 32 bits. */
 #if defined __x86_64__ && !defined __clang__ && !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
-__attribute__((target_clones("default", "avx2")))
+#define CLONES __attribute__((target_clones("default", "avx2")))
+#else
+#define CLONES
 #endif
-static bool
-are_even(const void *p, bool narrow, uint64_t first, uint64_t distance, unsigned n) {
-  uint64_t wrong = 0;
+/* Numbers of 32 and of 64 bits, of as many lanes as a vector register of AVX2 has room for. */
+typedef uint32_t narrow_row __attribute__((vector_size(32), may_alias, aligned(4)));
+typedef uint64_t wide_row __attribute__((vector_size(32), may_alias, aligned(8)));
+enum { NARROW = 8, WIDE = 4 }; /* lanes of a row */
+static bool any(const wide_row *v) { return ((*v)[0] | (*v)[1] | (*v)[2] | (*v)[3]) != 0; }
+
+/* Whether the n numbers at p are first, first + distance and so on; narrow: they have 32 bits. */
+CLONES static bool are_even(const void *p, bool narrow, uint64_t first, uint64_t distance, unsigned n) {
+  wide_row wrong = {0};
+  unsigned k = 0;
   if (narrow) {
-    const uint32_t *a = p;
-    uint32_t bits = 0;
-    for (unsigned k = 0; k < n; k++) bits |= a[k] ^ ((uint32_t)first + k * (uint32_t)distance);
-    return !bits;
+    const uint32_t *a = p, begin = (uint32_t)first, by = (uint32_t)distance;
+    narrow_row next = begin + (narrow_row){0, 1, 2, 3, 4, 5, 6, 7} * by;
+    for (; k + NARROW <= n; k += NARROW, next += NARROW * by) wrong |= (wide_row)(*(const narrow_row *)(a + k) ^ next);
+    for (; k < n; k++) wrong[0] |= a[k] ^ (begin + k * by);
+    return !any(&wrong);
   }
   const uint64_t *a = p;
-  uint64_t want = first;
-  for (unsigned k = 0; k < n; k++, want += distance) wrong |= a[k] ^ want;
-  return !wrong;
+  wide_row next = first + (wide_row){0, 1, 2, 3} * distance;
+  for (; k + WIDE <= n; k += WIDE, next += WIDE * distance) wrong |= *(const wide_row *)(a + k) ^ next;
+  for (; k < n; k++) wrong[0] |= a[k] ^ (first + k * distance);
+  return !any(&wrong);
 }
 static uint64_t number_at(const void *p, bool narrow, unsigned lane) {
   return narrow ? ((const uint32_t *)p)[lane] : ((const uint64_t *)p)[lane];
@@ -103,33 +113,39 @@ static bool even_passes(const struct even *e, unsigned bytes, unsigned banks, ui
 
 /* ---- patterns -----------------------------------------------------------------------------------------------------*/
 /* Whether the lanes of the last mask have the same distances from the first address as then. */
-#if defined __x86_64__ && !defined __clang__ && !defined __SANITIZE_THREAD__ && !defined __SANITIZE_ADDRESS__
-__attribute__((target_clones("default", "avx2")))
-#endif
-static bool
-is_like(const struct mx_access_pattern *last, const void *p, bool narrow, uint64_t first, unsigned lanes) {
+CLONES static bool is_like(const struct mx_access_pattern *last, const void *p, bool narrow, uint64_t first,
+                           unsigned lanes) {
+  wide_row wrong = {0};
   if (narrow) {
     const uint32_t *a = p, *behind = last->lanes.narrow[0], *on = last->lanes.narrow[1];
-    uint32_t wrong = 0;
-    for (unsigned half = 0; half < lanes; half += 32)
-      for (unsigned l = half; l < half + 32; l++) wrong |= ((a[l] - (uint32_t)first) ^ behind[l]) & on[l];
-    return !wrong;
+    for (unsigned l = 0; l < lanes; l += NARROW)
+      wrong |= (wide_row)(((*(const narrow_row *)(a + l) - (uint32_t)first) ^ *(const narrow_row *)(behind + l)) &
+                          *(const narrow_row *)(on + l));
+  } else {
+    const uint64_t *a = p, *behind = last->lanes.wide[0], *on = last->lanes.wide[1];
+    for (unsigned l = 0; l < lanes; l += WIDE)
+      wrong |= ((*(const wide_row *)(a + l) - first) ^ *(const wide_row *)(behind + l)) & *(const wide_row *)(on + l);
   }
-  const uint64_t *a = p, *behind = last->lanes.wide[0], *on = last->lanes.wide[1];
-  uint64_t wrong = 0;
-  for (unsigned half = 0; half < lanes; half += 32)
-    for (unsigned l = half; l < half + 32; l++) wrong |= ((a[l] - first) ^ behind[l]) & on[l];
-  return !wrong;
+  return !any(&wrong);
 }
-static void remember(struct mx_access_pattern *last, const void *p, bool narrow, uint64_t first, uint64_t m,
-                     unsigned lanes) {
-  for (unsigned l = 0; l < lanes && narrow; l++) {
-    last->lanes.narrow[0][l] = ((const uint32_t *)p)[l] - (uint32_t)first;
-    last->lanes.narrow[1][l] = m >> l & 1 ? UINT32_MAX : 0;
-  }
-  for (unsigned l = 0; l < lanes && !narrow; l++) {
-    last->lanes.wide[0][l] = ((const uint64_t *)p)[l] - first;
-    last->lanes.wide[1][l] = m >> l & 1 ? UINT64_MAX : 0;
+CLONES static void remember(struct mx_access_pattern *last, const void *p, bool narrow, uint64_t first, uint64_t m,
+                            unsigned lanes) {
+  if (narrow) {
+    const uint32_t *a = p;
+    uint32_t *behind = last->lanes.narrow[0], *on = last->lanes.narrow[1];
+    const narrow_row bit = {1, 2, 4, 8, 16, 32, 64, 128};
+    for (unsigned l = 0; l < lanes; l += NARROW) {
+      *(narrow_row *)(behind + l) = *(const narrow_row *)(a + l) - (uint32_t)first;
+      *(narrow_row *)(on + l) = (narrow_row)(((uint32_t)(m >> l) & bit) != 0);
+    }
+  } else {
+    const uint64_t *a = p;
+    uint64_t *behind = last->lanes.wide[0], *on = last->lanes.wide[1];
+    const wide_row bit = {1, 2, 4, 8};
+    for (unsigned l = 0; l < lanes; l += WIDE) {
+      *(wide_row *)(behind + l) = *(const wide_row *)(a + l) - first;
+      *(wide_row *)(on + l) = (wide_row)(((m >> l) & bit) != 0);
+    }
   }
 }
 
@@ -208,14 +224,19 @@ void mx__profile_access(const struct mx_exec *x, const struct mx_insn *i, const 
     }
     last->mask = m, last->space = (uint8_t)space, last->one = one, last->first = first;
     struct mx_places places = {0, 0};
-    if (!shared || f->kind == MX_ACCESS_ATOMIC) places = places_of(&a, bytes);
+    struct mx_word_banks w;
+    const bool scattered = shared && !a.is_even && bytes == 4 && mx__word_banks(a.address, a.lane, a.n, &w);
+    if (scattered) places.addresses = w.addresses;
+    else if (!shared || f->kind == MX_ACCESS_ATOMIC) places = places_of(&a, bytes);
     last->addresses = (uint8_t)places.addresses;
     *sectors = (uint8_t)places.sectors;
     if (shared) {
-      uint32_t least, least64;
-      const uint32_t passes = passes_of(&a, bytes, 32, &least), passes64 = passes_of(&a, bytes, 64, &least64);
-      last->least = (uint8_t)least;
-      last->conflicts[0] = (uint8_t)(passes - least), last->conflicts[1] = (uint8_t)(passes64 - least64);
+      if (!scattered) {
+        w.passes[0] = passes_of(&a, bytes, 32, &w.least[0]);
+        w.passes[1] = passes_of(&a, bytes, 64, &w.least[1]);
+      }
+      last->least = (uint8_t)w.least[0];
+      for (unsigned k = 0; k < 2; k++) last->conflicts[k] = (uint8_t)(w.passes[k] - w.least[k]);
     }
   }
   if (f->kind == MX_ACCESS_ATOMIC) c->atomics += n, c->same_address += n - last->addresses;

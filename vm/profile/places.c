@@ -135,3 +135,32 @@ uint32_t mx__bank_passes(const uint64_t *a, const uint8_t *lane, unsigned n, uns
   }
   return passes;
 }
+
+bool mx__word_banks(const uint64_t *a, const uint8_t *lane, unsigned n, struct mx_word_banks *w) {
+  enum { HALF = MX_MAX_LANES / 2, WORDS = 4 * MAP };
+  uint64_t least = a[0], most = a[0], odd = 0, map[2][WORDS];    /* by half of the warp: the words that are wanted */
+  uint8_t in_half[2][HALF] = {{0}}, in_warp[MX_MAX_LANES] = {0}; /* by bank: how many */
+  uint32_t wanted[2] = {0};
+  for (unsigned k = 0; k < n; k++) {
+    least = a[k] < least ? a[k] : least, most = a[k] > most ? a[k] : most;
+    odd |= a[k];
+  }
+  const uint64_t first = least / 4, size = (most / 4 - first) / 64 + 1;
+  if (odd % 4 || size > WORDS) return false;
+  for (unsigned k = 0; k < 2; k++) memset(map[k], 0, size * sizeof *map[k]);
+  *w = (struct mx_word_banks){.least[1] = 1};
+  for (unsigned k = 0; k < n; k++) {
+    const uint64_t word = a[k] / 4, at = (word - first) / 64, bit = 1ull << (word - first) % 64;
+    const unsigned half = lane[k] / HALF, is_new = !(map[half][at] & bit),
+                   new_in_warp = !((map[0][at] | map[1][at]) & bit);
+    map[half][at] |= bit;
+    const uint8_t by_half = in_half[half][word % HALF] += (uint8_t)is_new,
+                  by_warp = in_warp[word % MX_MAX_LANES] += (uint8_t)new_in_warp;
+    if (by_half > wanted[half]) wanted[half] = by_half;
+    if (by_warp > w->passes[1]) w->passes[1] = by_warp;
+    w->addresses += new_in_warp;
+  }
+  w->passes[0] = wanted[0] + wanted[1];
+  w->least[0] = (wanted[0] != 0) + (wanted[1] != 0);
+  return true;
+}

@@ -17,5 +17,11 @@ struct mx_places mx__places(const uint64_t *address, unsigned n, unsigned bytes)
  * bank. *least: the passes if no group had a conflict. lane[k], ascending, is the lane that has address[k]. */
 uint32_t mx__bank_passes(const uint64_t *address, const uint8_t *lane, unsigned n, unsigned bytes, unsigned banks,
                          uint32_t *least);
+/* The same for one word a lane, with 32 and with 64 banks, and how many different words there are. False: some address
+ * is no multiple of 4, or they are too far apart. */
+struct mx_word_banks {
+  uint32_t passes[2], least[2], addresses;
+};
+bool mx__word_banks(const uint64_t *address, const uint8_t *lane, unsigned n, struct mx_word_banks *w);
 
 #endif
