@@ -144,6 +144,8 @@ struct reader {
   uint32_t record, next;
   uint32_t origin; /* LANE_ROW: lane 0's cell, or where it would be: so all cells of a row have equal readers */
   uint8_t lane;    /* the lane + 1, or one of the values above */
+  /* of it and all behind it: the accesses are strong; and of device scope */
+  bool all_strong : 1, all_wide : 1;
   uint16_t length;
 };
 /* The records and list nodes to which cells of one memory refer; numbers begin at 1. The ledger of shared memory is
@@ -441,7 +443,7 @@ void mx__ledger_free(struct ledger *l);
 /* The number of the record for an access at the site now; 0: out of memory. */
 uint32_t mx__race_record(struct mx_check *c, struct ledger *l, struct warp_state *w, uint32_t site);
 struct record mx__record(struct ledger *l, uint32_t number);
-/* The list r.next with one more reader in front; r.length is ignored. 0: out of memory. */
+/* The list r.next with one more reader in front; what r says of all of them is ignored. 0: out of memory. */
 uint32_t mx__race_list(struct mx_check *c, struct ledger *l, struct reader r);
 enum { MX_LONGEST_LIST = 256 };
 

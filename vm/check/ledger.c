@@ -96,7 +96,12 @@ uint32_t mx__race_list(struct mx_check *c, struct ledger *l, struct reader r) {
   const size_t at = reader_slot(l, &r);
   if (l->hash[at]) return l->hash[at] | READER_LIST;
   if (!mx__check_grow(c, (void **)&l->readers, l->n, &l->room, sizeof r)) return 0;
-  r.length = r.next & READER_LIST ? l->readers[r.next & ~READER_LIST].length + 1 : 1;
+  const struct reader none = {.all_strong = true, .all_wide = true},
+                      *next = r.next & READER_LIST ? &l->readers[r.next & ~READER_LIST] : &none;
+  const struct site *s = &c->code->sites[mx__record(l, r.record).site];
+  r.length = next->length + 1;
+  r.all_strong = next->all_strong && mx__is_strong(s);
+  r.all_wide = next->all_wide && !s->block_scope;
   l->readers[l->n] = r;
   return (l->hash[at] = (uint32_t)l->n++) | READER_LIST;
 }

@@ -387,9 +387,15 @@ static void forget_observers(const struct touch *t, unsigned l, uint64_t address
   if (stays) add_observer(t, l, address);
 }
 
+/* Whether the access agrees with all in the list, as far as the list tells by itself. */
+static bool agrees_with_all(const struct touch *t, const struct reader *list) {
+  if (!t->strong || !list->all_strong || t->site->in_step) return false;
+  return list->all_wide ? !t->site->block_scope : t->of == t->block && t->x->block->leader->nmembers == 1;
+}
 /* Compares lane l's access with those in a list of readers and strong writers, the last one first. */
 static void check_list(struct touch *t, unsigned l, uint64_t address, const struct cell *cell, unsigned b,
                        bool writers_only) {
+  if (agrees_with_all(t, &t->ledger->readers[cell->readers & ~READER_LIST])) return;
   const struct site *last = cell->writer ? site_of(t, cell->writer) : NULL;
   bool observed = last && last->access == ACCESS_ATOMIC &&
                   ((last->observes && ordered(t, cell->writer, cell->wrote[b], l)) || is_observed(t, l, address));
