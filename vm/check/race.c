@@ -227,7 +227,10 @@ struct touch {
   struct ledger *ledger; /* of the cells that are accessed; the number of the cell: */
   uint32_t cell;
   uint32_t memo; /* another warp's record that is known to be ordered before this access */
-  bool told;     /* a finding has been made */
+  /* the record that was looked up last: what many lanes access was mostly accessed by few warps before */
+  uint32_t looked;
+  struct record found;
+  bool told; /* a finding has been made */
   /* A finding counts a lane once for each access, however many bytes or readers it concerns. Reported for this lane: */
   unsigned told_lane, ntold;
   uint64_t told_of[8]; /* the other accesses: site, and whether it is of this warp */
@@ -241,6 +244,10 @@ static bool has_been_told(struct touch *t, unsigned lane, uint32_t site, bool sa
   return false;
 }
 
+static struct record record_of(struct touch *t, uint32_t number) {
+  if (t->looked != number) t->found = mx__record(t->ledger, number), t->looked = number;
+  return t->found;
+}
 /* The list `next` with one more reader in front. */
 static uint32_t list_of(const struct touch *t, uint32_t record, uint8_t lane, uint32_t next) {
   const uint32_t list = mx__race_list(t->c, t->ledger, (struct reader){.record = record, .next = next, .lane = lane});
@@ -265,7 +272,7 @@ static bool is_ordered(struct touch *t, uint32_t record, struct record r, uint8_
   return true;
 }
 static bool ordered(struct touch *t, uint32_t record, uint8_t lane, unsigned mine) {
-  return record == t->memo || is_ordered(t, record, mx__record(t->ledger, record), lane, mine);
+  return record == t->memo || is_ordered(t, record, record_of(t, record), lane, mine);
 }
 /* Whether both accesses are strong, and each is within the other's scope. Volatile ones of lanes that are taken to keep
  * step do not agree, though PTX's memory model has no race there: what is read is not determined. */
@@ -277,7 +284,7 @@ static bool agrees(const struct touch *t, struct record r) {
     return false;
   return (!t->site->block_scope && !s->block_scope) || block_of(t->c, r.warp) == t->block;
 }
-static bool agree(const struct touch *t, uint32_t record) { return agrees(t, mx__record(t->ledger, record)); }
+static bool agree(struct touch *t, uint32_t record) { return agrees(t, record_of(t, record)); }
 
 /* Whether lane l stores the value that is there already, or that `other`, a lane of the same instruction, stores
  * there. */
@@ -303,7 +310,7 @@ static const char *how(const struct site *s, bool write) {
   return s->access == ACCESS_ATOMIC ? "atomic access" : write ? "write" : "read";
 }
 static void conflict(struct touch *t, unsigned l, uint64_t address, uint32_t record, uint8_t lane, bool was_write) {
-  const struct record r = mx__record(t->ledger, record);
+  const struct record r = record_of(t, record);
   const bool same_warp = r.warp == t->w->number, write = t->a->write;
   const int other = lane == LANE_MANY ? -1 : lane - 1;
   if (write && was_write && t->site->access != ACCESS_ATOMIC) {
@@ -338,8 +345,8 @@ static void conflict(struct touch *t, unsigned l, uint64_t address, uint32_t rec
                               same_warp ? " (no bar.warp.sync)" : ""));
 }
 
-static const struct site *site_of(const struct touch *t, uint32_t record) {
-  return &t->c->code->sites[mx__record(t->ledger, record).site];
+static const struct site *site_of(struct touch *t, uint32_t record) {
+  return &t->c->code->sites[record_of(t, record).site];
 }
 /* ---- what has been observed ---------------------------------------------------------------------------------------
  * A write that a strong read has read is ordered before all that the read is ordered before, even without a fence:
@@ -401,7 +408,7 @@ static void check_list(struct touch *t, unsigned l, uint64_t address, const stru
                   ((last->observes && ordered(t, cell->writer, cell->wrote[b], l)) || is_observed(t, l, address));
   for (uint32_t r = cell->readers; r & READER_LIST;) {
     const struct reader n = reader_of(t, r);
-    const struct record by = mx__record(t->ledger, n.record);
+    const struct record by = record_of(t, n.record);
     const struct site *s = &t->c->code->sites[by.site];
     r = n.next;
     if (writers_only && !s->writes) continue;
@@ -417,8 +424,8 @@ static void check_readers(struct touch *t, unsigned l, uint64_t address, const s
 }
 
 /* Whether an earlier reader of the same warp and time stands for this one, too, being as weak. */
-static bool stands(const struct touch *t, uint32_t record) {
-  const struct record r = mx__record(t->ledger, record);
+static bool stands(struct touch *t, uint32_t record) {
+  const struct record r = record_of(t, record);
   return r.warp == t->w->number && r.time == t->w->time && (t->strong || !mx__is_strong(&t->c->code->sites[r.site]));
 }
 /* Adds lane l to the cell's readers, and drops those that are ordered before it. */
@@ -432,7 +439,7 @@ static void add_reader(struct touch *t, unsigned l, struct cell *cell, unsigned 
   uint8_t front = lane;
   if (cell->readers && !(cell->readers & READER_LIST)) {
     const uint8_t was = cell->read[first];
-    if (was && mx__record(t->ledger, cell->readers).warp == t->w->number) {
+    if (was && record_of(t, cell->readers).warp == t->w->number) {
       if (!ordered(t, cell->readers, was, l)) front = LANE_MANY;
     } else if (was && !ordered(t, cell->readers, was, l)) next = list_of(t, cell->readers, was, 0);
   } else if (cell->readers) {
@@ -440,7 +447,7 @@ static void add_reader(struct touch *t, unsigned l, struct cell *cell, unsigned 
     const bool stays = stands(t, head.record);
     if (stays && (head.lane == lane || head.lane == LANE_MANY)) return;
     next = cell->readers;
-    if (mx__record(t->ledger, head.record).warp == t->w->number) { /* one reader of each warp is enough, the last one */
+    if (record_of(t, head.record).warp == t->w->number) { /* one reader of each warp is enough, the last one */
       front = head.lane == lane || ordered(t, head.record, head.lane, l) ? lane : LANE_MANY;
       next = head.next;
       if (stays) record = head.record;
@@ -709,7 +716,7 @@ void mx__race_touch(struct mx_exec *x, uint32_t site, const struct mx_access *a)
     const struct cells *cells = cells_at(c, x, address, a->bytes, &lo, &of);
     if (!cells) continue;
     if (cells->ledger != t.ledger) {
-      t.ledger = cells->ledger, t.memo = 0;
+      t.ledger = cells->ledger, t.memo = t.looked = 0;
       if (!(t.record = mx__race_record(c, t.ledger, t.w, site))) break;
     }
     if (relaxed && !(address & 3) && cells->writer[(address - lo) / 4] == t.record &&
