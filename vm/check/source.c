@@ -4,6 +4,8 @@
  * races but invents none. */
 #include "check.h"
 
+#include "core/intrinsics.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,12 +66,42 @@ static bool has(const char *suffixes, size_t length, const char *word) {
   return false;
 }
 
+static bool begins_with_word(const char *pattern, const char *word, size_t n) {
+  return !strncmp(pattern, word, n) && (!pattern[n] || strchr(".<|{[", pattern[n]));
+}
+/* The suffixes of the instruction `base` among those that the function stands for; NULL: it is not among them. */
+static const char *instruction_in(const char *meaning, const char *base) {
+  const size_t n = strlen(base);
+  for (const char *p = meaning; (p = strstr(p, base)); p += n)
+    if ((p == meaning || p[-1] == ' ') && p[n] && strchr("#.", p[n])) return p + n;
+  return NULL;
+}
+/* The same as mnemonic() where the line has no such instruction, but a function of vendors' languages (core/intrinsics)
+ * that stands for one, as atomicAdd does for atom. Its name says whether it is of block scope. */
+static const char *function(const char *line, const char *base, size_t *length, bool *block) {
+  const size_t end = strcspn(line, "\n");
+  const char *found = NULL;
+  for (size_t k = 0, n; k < end && strncmp(line + k, "//", 2); k += n + 1) {
+    const char *word = line + k, *here = NULL;
+    n = strcspn(word, " \t\n.;{}:,");
+    for (unsigned i = 0; n && i < mx__intrinsic_count && !here; i++)
+      if (begins_with_word(mx__intrinsics[i].row.spelling, word, n))
+        here = instruction_in(mx__intrinsics[i].row.meaning, base);
+    if (!here) continue;
+    if (found) return NULL;
+    found = here, *length = strcspn(here, " ;");
+    *block = n > 6 && !memcmp(word + n - 6, "_block", 6);
+  }
+  return found;
+}
+
 void mx__order_of(const struct mx_check *c, struct site *s) {
   const char *file;
   uint32_t line;
   mx__line_of(c->code->prep->image, s->func, s->insn->pc, &file, &line);
   const char *text = file ? line_of(c, file, line) : NULL, *p = NULL;
   size_t n = 0;
+  bool block = false;
   /* the words that the row's own spelling begins with */
   const char *spelling = mx__ops[s->insn->op].spelling;
   for (const char *w = spelling + strspn(spelling, "<|"); text && *w && !p; w += strspn(w, "<|")) {
@@ -84,11 +116,12 @@ void mx__order_of(const struct mx_check *c, struct site *s) {
     memcpy(base, w, k);
     base[k] = 0;
     p = mnemonic(text, base, &n);
+    if (!p) p = function(text, base, &n, &block);
     w += strcspn(w, "|>{[");
     if (*w != '|') break;
   }
   if (!p) return;
-  s->block_scope = has(p, n, ".cta");
+  s->block_scope = block || has(p, n, ".cta");
   if (s->access != ACCESS_ATOMIC) return; /* fences order both ways; loads and stores have their order in the code */
   const bool both = has(p, n, ".acq_rel");
   s->acquires = both || has(p, n, ".acquire");
