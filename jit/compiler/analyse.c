@@ -100,7 +100,7 @@ static bool keeps_uniform(const struct ja *a, const struct ja_ins *i) {
   if (ja_local(a, i)) return true;
   if (i->op == MX_SREG_32 && mx_w_operand(i->w, 1) == MX_SR_WARPID) return true;
   if (mx__effect(i->op) == MX_DOES_SREG) return mx__sregs[mx_w_operand(i->w, 1)].varies >= MX_PER_BLOCK;
-  if (i->o->cls == MX_LANE) return jx_meanings[i->op] != NULL || ja_moves_halves(i);
+  if (i->o->cls == MX_LANE) return jx_meanings[i->op] != NULL;
   /* A load from one address gives one value; but local memory is another one for each lane. */
   if (i->o->cls == MX_MEM && mx__row_access[i->op].kind == MX_ACCESS_LOAD) {
     const unsigned space = mx_w_mod(*i->w) >> 2;
@@ -108,12 +108,20 @@ static bool keeps_uniform(const struct ja *a, const struct ja_ins *i) {
   }
   return ja_waits_at_mbarrier(i); /* lanes that wait in vain all do */
 }
+/* Whether half h of a .b128 that is packed, unpacked or copied comes from a uniform one. */
+static bool half_uniform(const struct ja *a, const struct ja_ins *i, unsigned h, const uint64_t *uni) {
+  const bool joins = i->op == MX_PACK_128;
+  const unsigned from = mx_w_operand(i->w, joins ? 1 + h : i->op == MX_UNPACK_128 ? 2 : 1);
+  return from >= MX_LIT || ja_has(uni, ja_slot(a, MX_R64, joins ? from : from + h));
+}
 void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *uni) {
   uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
+  const bool halves = ja_moves_halves(i),
+             half[2] = {halves && half_uniform(a, i, 0, uni), halves && half_uniform(a, i, 1, uni)};
   const bool same = keeps_uniform(a, i) && ja_uniform_inputs(a, i, uni), guarded = mx_w_guard(*i->w) != MX_GUARD_NONE;
   for (uint32_t k = 0; k < n; k++) {
     const bool blend = preserved && ja_has(preserved, s[k]);
-    if (same && !blend && (!guarded || ja_has(uni, s[k]))) ja_add(uni, s[k]);
+    if ((halves ? half[k & 1] : same) && !blend && (!guarded || ja_has(uni, s[k]))) ja_add(uni, s[k]);
     else ja_del(uni, s[k]);
   }
 }

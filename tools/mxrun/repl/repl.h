@@ -284,7 +284,7 @@ void listing_free(struct repl *r);
 /* print.c */
 /* group.c: a register of 128 bits; false: the text is the name of none. A lane's value; malloc'ed. */
 bool print_wide(struct repl *r, const char *text, char fmt, bool *good);
-char *wide_text(const mx_debug_register *g, unsigned lane, char fmt);
+char *wide_text(struct repl *r, const mx_debug_register *g, unsigned lane, char fmt);
 /* fragment.c: "wmma(REGISTERS, PART, SHAPE[, TYPE])" or "mma(...)"; false: the text is no such thing. */
 bool print_fragment(struct repl *r, const char *text, char fmt, bool *good);
 void print_value(struct repl *r, const char *name, const struct value *v, char format);

@@ -302,12 +302,12 @@ char *summary(const struct value *v, uint64_t m, unsigned lanes, char fmt) {
 }
 
 /* The value of the first lane, and whether others have another one. */
-static char *wide_summary(const mx_debug_register *g, uint64_t m, char fmt) {
+static char *wide_summary(struct repl *r, const mx_debug_register *g, uint64_t m, char fmt) {
   const unsigned first = (unsigned)__builtin_ctzll(m & g->known);
   bool same = true;
   for (unsigned l = first; l < g->lanes; l++)
     same &= !(m >> l & 1) || (g->known >> l & 1 && g->low[l] == g->low[first] && g->high[l] == g->high[first]);
-  char *one = wide_text(g, first, fmt), *text = same ? cli_strdup(one) : format("%s ...", one);
+  char *one = wide_text(r, g, first, fmt), *text = same ? cli_strdup(one) : format("%s ...", one);
   free(one);
   return text;
 }
@@ -325,7 +325,7 @@ static bool info_registers(struct repl *r, const char *rest) {
     const struct arg *a = v.unset && g.name[0] == '%' ? find_arg(&r->args, g.name + 1, strlen(g.name + 1)) : NULL;
     if (a && evaluate(r, g.name, NULL, &v))
       v.unset = false; /* a parameter's value, which the code has not fetched yet */
-    char *text = g.bits == 128 && !v.unset && (m & g.known) ? wide_summary(&g, m, fmt)
+    char *text = g.bits == 128 && !v.unset && (m & g.known) ? wide_summary(r, &g, m, fmt)
                                                             : summary(&v, m, g.lanes,
                                                                       format_for(r, &v, m,
                                                                                  fmt                       ? fmt
