@@ -194,6 +194,38 @@ static void *interrupt_soon(void *unused) {
   return NULL;
 }
 
+/* Asks every 50 ms, for half a minute at most, and then ends the launch. */
+static void *ask_who_is_stuck(void *text) {
+  char **found = text;
+  for (unsigned k = 0; k < 600 && !*found; k++) {
+    nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+    *found = mx_device_stuck(d);
+  }
+  mx_device_interrupt(d);
+  return NULL;
+}
+/* Another thread learns who waits where, and for which word. */
+static void who_is_stuck_is_told(void **state) {
+  (void)state;
+  mx_addr p;
+  char *text = NULL;
+  pthread_t t;
+  assert_null(mx_device_stuck(d));
+  assert_int_equal(mx_alloc(d, 4 * 4, &p), MX_OK);
+  assert_int_equal(mx_memset8(d, p, 0, 16), MX_OK);
+  mx_launch_config c = config(3, 40, 1);
+  c.resident_blocks = 2; /* the third block, for which the second one waits, never begins */
+  pthread_create(&t, NULL, ask_who_is_stuck, &text);
+  assert_int_equal(mx_launch(kernel("backwards"), &c, &p, 8), MX_INTERRUPTED);
+  pthread_join(t, NULL);
+  assert_non_null(text);
+  assert_string_equal(text,
+                      "\n  block (0,0,0) warp 0 lanes 0-31 spin at <text>:37 in 'backwards', and so do lanes of 1 "
+                      "more warp\n    the word at 0x100000204 is 0\n  block (1,0,0) warp 0 lanes 0-31 spin at "
+                      "<text>:37 in 'backwards', and so do lanes of 1 more warp\n    the word at 0x100000208 is 0");
+  mx_text_free(text);
+}
+
 static void endless_kernels_end(void **state) {
   (void)state;
   for (uint32_t threads = 1; threads <= 2; threads++) {
@@ -504,6 +536,7 @@ int main(void) {
       TEST(impossible_launches_are_refused_with_the_reason),
       TEST(every_thread_of_every_block_runs),
       TEST(blocks_may_wait_for_later_ones),
+      TEST(who_is_stuck_is_told),
       TEST(endless_kernels_end),
       TEST(a_trap_stays_until_reset),
       TEST(many_blocks_take_no_more_memory),
