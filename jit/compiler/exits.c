@@ -252,7 +252,7 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
   if (t->nsites) { /* it is often the same as the previous one */
     const struct mx_jit_site *last = &t->sites[t->nsites - 1];
     if (last->n == site.n && last->first + last->n == site.first &&
-        !memcmp(&t->locations[last->first], &t->locations[site.first], site.n * sizeof *t->locations))
+        (!site.n || !memcmp(&t->locations[last->first], &t->locations[site.first], site.n * sizeof *t->locations)))
       t->nlocations = site.first, site.first = last->first;
   }
   add_hidden(l, o->frame, &site, items);
