@@ -1,4 +1,5 @@
-/* clang: where it is, running it, and the folder for files in between. */
+/* Finds clang, its OpenMP and the folders of our headers and library, runs clang, and keeps the folder for temporary
+ * files. */
 #include "mxcc.h"
 
 #include <errno.h>
@@ -31,7 +32,7 @@ void words_free(struct words *w) {
   *w = (struct words){0};
 }
 
-/* *file gets the program's path. */
+/* Finds a program in PATH, as a shell would; file gets its path. */
 static bool in_path(const char *name, char file[PATH_MAX]) {
   const char *path = getenv("PATH");
   snprintf(file, PATH_MAX, "%s", name);
@@ -45,8 +46,9 @@ static bool in_path(const char *name, char file[PATH_MAX]) {
   return false;
 }
 
-/* clang 14 has another word for an option than later ones. Most names say which it is; asking the others takes as long
- * as all else that is done here. */
+/* One option that compile.c needs has another name in clang 14 than in later versions. Most program names contain the
+ * version; only where one does not is clang asked, since starting it takes as long as all else that mxcc does itself.
+ */
 static bool is_clang_14(const char *file) {
   char command[PATH_MAX + 32], version[16] = "";
   const char *slash = strrchr(file, '/'), *name = slash ? slash + 1 : file;
@@ -79,8 +81,9 @@ bool find_clang(struct job *j) {
   return false;
 }
 
-/* Whether clang's own OpenMP is there; one of another version of it will do as well, since all have the same interface.
- * Its header is found behind all others. */
+/* Whether there is an OpenMP library for clang: its own, or that of another version, since all have the same interface.
+ * For another version's, the options for the linker are added, and its folder of headers, which comes last in the
+ * search so that only omp.h is found there. */
 bool find_openmp(struct job *j, struct words *linker) {
   char command[PATH_MAX + 64], own[PATH_MAX] = "";
   snprintf(command, sizeof command, "'%s' -print-file-name=libomp.so", j->clang);
@@ -113,7 +116,8 @@ bool find_openmp(struct job *j, struct words *linker) {
   return fine;
 }
 
-/* Beside a source tree's build folder, or where `make install` puts them. */
+/* Finds our headers and library: in the source tree, when mxcc lies in its build folder, or where `make install` puts
+ * them. */
 bool find_folders(struct job *j, const char *argv0) {
   char here[PATH_MAX], file[PATH_MAX + 64];
   ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);

@@ -1,4 +1,4 @@
-/* A source of kernels becomes an object, PTX or a module. */
+/* Compiles a source that contains kernels to an object, to PTX or to a module. */
 #include "cxx/runtime/fatbin.h"
 #include "mx/asm.h"
 #include "mxcc.h"
@@ -8,7 +8,7 @@
 
 #define FILE_LIMIT ((size_t)1 << 30)
 
-/* What both sides of a source are compiled with. */
+/* Adds the options that both compiles of a source have, the one for the device and the one for the host. */
 static void add_common(struct words *w, struct job *j) {
   static const char *const fixed[] = {"-x",
                                       "cuda",
@@ -35,8 +35,9 @@ static void add_common(struct words *w, struct job *j) {
   words_all(w, &j->both);
 }
 
-/* Whether the source lacks the templates of references. Newer programs may use these two words for things of their own,
- * so that there are templates only where a source cannot be compiled without. */
+/* Whether clang's messages say that the source needs the templates `texture` and `surface` of texture references. Newer
+ * programs may use these two words for things of their own, so the templates are declared only for sources that do not
+ * compile without them. */
 static bool lacks_references(const char *messages) {
   static const char *const lacks[] = {"no template named '", "unknown type name '", "undeclared identifier '"};
   for (size_t k = 0; k < sizeof lacks / sizeof *lacks; k++)
@@ -54,7 +55,7 @@ static bool write_file(const char *path, const void *bytes, size_t size) {
   return false;
 }
 
-/* The file, rewritten. */
+/* Rewrites a file of LLVM code as linkage.c says. */
 static bool set_linkage(const char *file, bool device) {
   const char *why;
   size_t size;
@@ -69,7 +70,7 @@ static bool set_linkage(const char *file, bool device) {
   return fine;
 }
 
-/* clang's code in between -> PTX, as clang itself would go on with it. */
+/* LLVM code -> PTX, with the options that clang itself would use for this second half of its work. */
 static bool code_to_ptx(struct job *j, const char *code, const char *ptx) {
   struct words w = {0};
   const char *const words[] = {j->clang,
@@ -112,8 +113,9 @@ static char *to_ptx(struct job *j, const char *source) {
       "-target-feature",    "-Xclang", "+ptx70",     "-gline-tables-only"};
   add_common(&w, j);
   for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) words_add(&w, fixed[k]);
-  /* Lanes that are not asked pass what nobody has set to shuffles and votes: `int r; if (lane == 0) r = atomicAdd(...);
-   * r = __shfl_sync(mask, r, 0);`. The compiler must not conclude that all lanes come from the `if`. */
+  /* Programs pass variables to shuffles and votes that only some lanes have set, and use only what those lanes pass:
+   * `int r; if (lane == 0) r = atomicAdd(...); r = __shfl_sync(mask, r, 0);`. By the rules of C++ passing an unset
+   * value is undefined, from which the compiler would conclude that all lanes have taken the `if`. */
   words_add(&w, "-Xclang");
   words_add(&w, j->is_14 ? "-disable-noundef-analysis" : "-no-enable-noundef-analysis");
   words_add(&w, j->debug ? "-O0" : "-O3");
@@ -137,7 +139,7 @@ static char *to_ptx(struct job *j, const char *source) {
   return again ? to_ptx(j, source) : NULL;
 }
 
-/* The text with the target of 64 lanes, where these are asked for. */
+/* Replaces the text's target by mx64 where --lanes=64 asks for warps of 64 lanes. */
 static char *retarget(struct job *j, char *text, size_t *size) {
   char *at = j->lanes == 64 ? strstr(text, "\n.target ") : NULL;
   if (!at) return text;
@@ -151,8 +153,8 @@ static char *retarget(struct job *j, char *text, size_t *size) {
   return t.s;
 }
 
-/* The compiler's text says which line of which file each piece of it comes from; of a statement the last word before it
- * is true. Nothing: there is none. */
+/* Prints from which line of the source a line of the PTX was compiled: the one that the last .loc before it names.
+ * Prints nothing if there is none. */
 static void say_source(const char *text, uint32_t line) {
   uint32_t number = 0, at = 0;
   unsigned file = 0, f, l;

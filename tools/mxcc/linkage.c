@@ -1,12 +1,14 @@
-/* Linkage of variables, in clang's code in between (LLVM's, as text, before it is optimised).
+/* Changes the linkage of variables in LLVM code that clang has written, as text and before it is optimised.
  *
- * On the device clang takes a variable in a namespace without a name, or of a type without one, to be used by kernels
- * alone, and puts its first value in place of it; but the host reaches it, by what registers it: cudaMemcpyToSymbol.
+ * On the device: a variable in an unnamed namespace, or of an unnamed type, has internal linkage, so the optimiser
+ * takes it to be used by kernels alone and may replace it by its initial value. But the host can change it by name,
+ * with cudaMemcpyToSymbol. So it becomes a variable that may be initialised from outside.
  *
- * On the host each file has a variable of its own that stands for one of the device; with device code across files a
- * file may name one that another defines.
+ * On the host: each variable of the device has a host variable, by whose address the program names it, and which is
+ * internal to its file. With device code across files (-rdc=true) a file may name one that another file defines. So it
+ * becomes visible to other files, weak because those of templates are in several.
  *
- * It knows nothing of how clang is run. */
+ * This file does not know how clang is run. */
 #include "mxcc.h"
 
 #include <stdlib.h>
@@ -26,7 +28,8 @@ static const char *behind_name(const char *name) {
   return end ? end + 1 : name + strlen(name);
 }
 
-/* Variables in functions belong to these alone. */
+/* Rewrites a line that defines a device's variable; false: it is to stay. Variables of functions stay (_ZZ begins their
+ * names): the host cannot name them. */
 static bool on_device(const char *line, struct text *out) {
   const char *end = behind_name(line), *p = end, *space;
   if (!strncmp(line, "@_ZZ", 4) || !takes(&p, " = internal ")) return false;
@@ -41,7 +44,8 @@ static bool on_device(const char *line, struct text *out) {
   return true;
 }
 
-/* Templates' variables are in several files. */
+/* Rewrites a line that defines a host variable which is registered for one of the device; false: it is to stay. Those
+ * that the source itself declares static, or puts into an unnamed namespace, stay. */
 static bool on_host(const char *line, const struct words *registered, struct text *out) {
   const char *end = behind_name(line), *p = end;
   const size_t n = (size_t)(end - line);

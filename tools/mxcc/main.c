@@ -1,5 +1,5 @@
-/* mxcc: kernels' C++ in, programs out. Options are those of compilers, which begin with one dash and take their values
- * in many ways, so that they are read here and not by getopt. */
+/* mxcc: compiles and links programs in C++ with kernels. Its options are those of compilers: words behind one dash,
+ * whose values follow in several ways. getopt_long does not know these, so options are read here. */
 #include "mxcc.h"
 
 #include "mx/mx.h"
@@ -177,7 +177,7 @@ static void read_option(struct job *j, struct request *r, int argc, char **argv,
   } else if (!strcmp(word, "-Xclang") || !strcmp(word, "-include") || !strcmp(word, "-isystem") ||
              !strcmp(word, "-x")) {
     value = value_of(argc, argv, k, word);
-    if (!strcmp(word, "-x")) return; /* what a file is its suffix says */
+    if (!strcmp(word, "-x")) return; /* the suffix of a file decides what it is */
     words_add(&j->both, word);
     words_add(&j->both, value);
   } else if (!strcmp(word, "-I") || !strcmp(word, "-D") || !strcmp(word, "-U") || !strcmp(word, "-std") ||
@@ -227,7 +227,7 @@ static bool link_program(struct job *j, const struct request *r, const struct wo
   return !status;
 }
 
-/* A source for the host alone: C++ as everywhere, with the runtime's headers at hand. */
+/* Compiles a source for the host alone, as plain C or C++ that may include the runtime's headers. */
 static bool compile_host(struct job *j, const char *source, const char *out) {
   struct words w = {0};
   words_add(&w, j->clang);
@@ -264,7 +264,7 @@ static bool build(struct job *j, struct request *r) {
   return fine;
 }
 
-/* For completion: those that have a meaning here. */
+/* The options that have a meaning here, for shells' completion. */
 static const struct cli_option options[] = {
     {NULL, 'o', CLI_REQUIRED, 1}, {NULL, 'c', CLI_NONE, 1},      {"ptx", 0, CLI_NONE, 1},
     {"mxb", 0, CLI_NONE, 1},      {"lanes", 0, CLI_REQUIRED, 1}, {NULL, 'I', CLI_REQUIRED, 1},

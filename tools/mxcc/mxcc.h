@@ -13,7 +13,7 @@ void words_free(struct words *w);
 
 struct job {
   const char *clang;    /* its path */
-  bool is_14;           /* the oldest one that will do */
+  bool is_14;           /* it is version 14, in which one option has another name */
   struct words include; /* folders of headers */
   char *library;        /* folder of libmxrt */
   struct words both;    /* options for both sides, as given: -I, -D, -std= ... */
@@ -21,7 +21,7 @@ struct job {
   struct words device;  /* for the device's side only */
   int lanes;
   bool verbose, debug;
-  bool across;     /* device code across files: objects have its text */
+  bool across;     /* -rdc=true: objects contain PTX, which is joined when the program runs, and not modules */
   bool references; /* the source names texture or surface references */
   char *scratch;   /* a folder of our own */
 };
@@ -30,12 +30,13 @@ struct job {
 bool find_clang(struct job *j);                        /* false: there is none, and a message has said so */
 bool find_openmp(struct job *j, struct words *linker); /* false: the same */
 bool find_folders(struct job *j, const char *argv0);
-/* Its status; 127: it could not be run. What it says goes to the file, or to stderr. */
+/* Runs clang with these words and returns its exit status; 127: it could not be run. Its messages go to the file
+ * `messages`, or, where that is NULL, to stderr. */
 int run_clang(struct job *j, const struct words *words, const char *messages);
 char *scratch_file(struct job *j, const char *suffix);
 void end_scratch(struct job *j);
 
-/* linkage.c: clang's code in between, with variables that the host reaches as it must name them */
+/* linkage.c: LLVM code, changed so that the host reaches the variables that it names. The caller frees it. */
 char *with_linkage(const char *code, bool device, size_t *size);
 
 /* compile.c: sources of kernels; false: messages have been written */
