@@ -1,5 +1,5 @@
-/* Freeing by the library what the library allocated. A file of its own: both halves need it, and a program that only
- * assembles links no machine. */
+/* mx_text_free. It has a file of its own since texts come from the assembler and from the machine, and a program that
+ * only assembles should not link the machine. */
 #include "mx/api.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* What needs both halves of the library, assembler and machine, which do not know each other: text onto a device, and a
- * module's bytes as text. */
+/* The public functions that need both halves of the library, assembler and machine, which do not know each other:
+ * loading text onto a device, and disassembling the bytes of a module, which vm/load reads and verifies. */
 #include "mx/text.h"
 
 #include "asm/disassemble.h"
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* All diagnostics behind one another; NULL: none, or no memory for them. */
+/* All diagnostics as one text; NULL: there are none, or no memory for them. */
 static char *all_messages(const mx_asm_result *r) {
   char *all = NULL;
   size_t used = 0;

@@ -11,7 +11,7 @@
 #define FADE 0.9
 #define FIRST "mx costs 1\n"
 
-/* Before anything is known: two compiles that count as one each. */
+/* Before any compile was measured: two assumed ones, each with the weight of one measurement. */
 static double guess(double words) { return 0.03 + 0.001 * words; }
 static void add(struct mx_jit_costs *c, double words, double seconds) {
   c->n += 1;
@@ -39,7 +39,7 @@ void mx__jit_costs_read(struct mx_jit_costs *c, const char *dir) {
   if (sscanf(text, FIRST "%lf %lf %lf %lf %lf", &r.n, &r.words, &r.words2, &r.seconds, &r.both) != 5) return;
   const double all[] = {r.n, r.words, r.words2, r.seconds, r.both};
   for (size_t k = 0; k < sizeof all / sizeof *all; k++)
-    if (!isfinite(all[k]) || all[k] < 0 || all[k] > 1e15) return; /* whatever that is, it was not learned */
+    if (!isfinite(all[k]) || all[k] < 0 || all[k] > 1e15) return; /* the file is damaged */
   *c = r;
 }
 
@@ -48,7 +48,7 @@ double mx__jit_costs_predict(const struct mx_jit_costs *c, double words) {
   double slope = d > 1 ? (c->n * c->both - c->words * c->seconds) / d : 0;
   if (!(slope > 0)) slope = 0;
   double rest = c->n > 0 ? (c->seconds - slope * c->words) / c->n : 0;
-  if (!(rest > 0)) { /* no compile costs less than nothing: the line through zero */
+  if (!(rest > 0)) { /* a line with a negative cost for no instructions is replaced by one through zero */
     rest = 0;
     slope = c->words > 0 ? c->seconds / c->words : 0;
   }

@@ -28,9 +28,9 @@
 
 #define FIRST_LOOK 0.001   /* seconds into a launch */
 #define LOOK_AGAIN 1000000 /* nanoseconds */
-#define ENOUGH 0.008       /* seconds of an engine's time, for each worker, that are taken for what it is like */
+#define ENOUGH 0.008       /* seconds of an engine's time, for each worker, that suffice as a measurement of it */
 #define TRIAL 0.1          /* seconds of compiled code before the interpreter is tried, if nothing is known of it */
-#define CLEARLY 1.15       /* so much slower is slower */
+#define CLEARLY 1.15       /* an engine counts as slower if it takes so many times as long */
 
 enum state { NEW, BUSY, READY, FAILED };
 struct mx_jit_kernel {
@@ -43,17 +43,17 @@ struct mx_jit_kernel {
   mx_body leave, enter;   /* of a session: bodies of instructions without and with an entry */
   bool wanted;            /* a launch that may use it runs */
   enum state state;
-  bool looked;      /* into the cache */
-  bool put_off;     /* a pause has ended its compile: the next one goes on, however often somebody pauses */
-  double words;     /* instructions that a compile has to read */
-  double spent;     /* seconds of launches without compiled code */
+  bool looked;  /* into the cache */
+  bool put_off; /* a pause has stopped its compile; the next one is not stopped by pauses, so that it ends one day */
+  double words; /* instructions that a compile has to read */
+  double spent; /* seconds of launches without compiled code */
   double predicted; /* seconds that compiling it is, or was, expected to take */
   struct mx_jit_object *object;
   char *note; /* why there is no code */
   struct mx_jit_engine {
     double seconds, steps;
   } engine[2];       /* what has been measured: interpreter, compiled code */
-  double enough;     /* seconds of either that tell what it is like; more workers publish their steps later */
+  double enough;     /* seconds of either that suffice; more with more workers, which publish their steps later */
   bool slower;       /* compiled code is */
   double compile_ms; /* of the compile, until a launch's statistics have it */
   uint64_t hits, misses;
@@ -186,8 +186,8 @@ static bool from_cache(struct mx_jit *j, struct mx_jit_kernel *jk) {
   return object;
 }
 
-/* Whether the launch is to end before it has begun to run, since its code is waited for: as its limit or an interrupt
- * say, or, of a session's, a pause. */
+/* Whether a launch that waits for its code must end before it has run at all: its time limit is over, it is
+ * interrupted, or, in a session, paused. */
 static bool is_over(struct mx_launch *l, const struct mx_jit_kernel *jk) {
   const struct timespec *end = l->deadline;
   struct timespec t;
@@ -241,7 +241,7 @@ static void compile(struct mx_jit *j, struct mx_jit_kernel *jk, struct mx_launch
     mx__jit_costs_learn(&j->costs, j->cache, jk->words, took);
     if (unkept) mx__device_note(d, "%s", unkept);
   } else if (unwanted) {
-    jk->state = NEW; /* until somebody wants it */
+    jk->state = NEW; /* it is compiled when another launch wants it */
     jk->put_off = true;
   } else {
     jk->state = FAILED;
