@@ -1,3 +1,4 @@
+/* format.h says what this does. */
 #include "format.h"
 
 #include <stdarg.h>

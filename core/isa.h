@@ -279,7 +279,7 @@ extern const struct mx_row_access mx__row_access[MX_OP_COUNT];
 /* The canonical spelling of modifier `mod`, at most n bytes with the NUL. */
 void mx__spell(const struct mx_op_info *o, unsigned mod, char *s, size_t n);
 /* Of how many places an instruction remembers the bounds of the memory that it touched last: one for each address. */
-static inline unsigned mx__bounds_of(const struct mx_op_info *o) {
+static inline unsigned mx__bounds_count(const struct mx_op_info *o) {
   unsigned addresses = 0;
   for (unsigned k = 0; k < o->nopnds; k++) addresses += o->opnd[k].type == MX_T_off;
   return addresses ? addresses : o->cls == MX_MEM;

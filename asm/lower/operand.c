@@ -1,6 +1,6 @@
-/* Operands to values, and values plus a mnemonic to an instruction. Separate from lower.c, which knows calls,
- * parameters and control; this file knows the table's rows, but none of them by name save those that read special
- * registers, negate a predicate and branch. */
+/* Makes values of operands, and has what every part of this folder emits with: new registers, labels, branches and
+ * instructions. Of the table's rows it names only those that read special registers, negate a predicate and branch;
+ * choose.c picks the row of any other instruction. */
 #include "lower.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* analyse.h says what this does. */
 #include "analyse.h"
 
 #include "divergence.h"

@@ -1,3 +1,4 @@
+/* divergence.h says what this does. */
 #include "divergence.h"
 
 #include "vm/exec/jitabi.h"

@@ -1,3 +1,4 @@
+/* graph.h says what this does. */
 #include "graph.h"
 
 #include <stdlib.h>

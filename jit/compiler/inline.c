@@ -1,3 +1,4 @@
+/* inline.h says what this does. */
 #include "inline.h"
 
 #include "vm/exec/jitabi.h"
@@ -238,7 +239,8 @@ static void copy_function(struct inliner *t, uint32_t frame) {
     n = mx_w_length(*w);
     at[pc] = t->f->ncode;
     struct ja_origin origin = {.frame = frame, .pc = pc, .kind = JA_PLAIN, .counts = true};
-    if (mx__bounds_of(&mx__ops[mx_w_op(*w)])) origin.bounds = bounds, bounds += mx__bounds_of(&mx__ops[mx_w_op(*w)]);
+    if (mx__bounds_count(&mx__ops[mx_w_op(*w)]))
+      origin.bounds = bounds, bounds += mx__bounds_count(&mx__ops[mx_w_op(*w)]);
     if (mx_w_op(*w) == MX_RET) a->frames[frame].last = pc;
     if (mx_w_op(*w) == MX_CALL && wanted(t, frame, w, first)) {
       call_in_line(t, frame, pc, first);

@@ -39,14 +39,14 @@ struct mx_jit_kernel {
   char *stops;              /* of a session; NULL: it is the kernel's own code */
   unsigned counts; /* as in struct mx_launch, and check_list as well: what its code counts, and lets a checker see */
   const char *check_list; /* the prepared code's */
-  unsigned halved;        /* so often are its lanes those of a warp: for blocks that have no more */
+  unsigned halved;        /* how often a warp's lanes are halved in its code, for blocks with few threads */
   mx_body leave, enter;   /* of a session: bodies of instructions without and with an entry */
   bool wanted;            /* a launch that may use it runs */
   enum state state;
-  bool looked;  /* into the cache */
-  bool put_off; /* a pause has stopped its compile; the next one is not stopped by pauses, so that it ends one day */
-  double words; /* instructions that a compile has to read */
-  double spent; /* seconds of launches without compiled code */
+  bool looked;      /* into the cache */
+  bool put_off;     /* a pause has stopped its compile; its next compile is not stopped by pauses, so that one ends */
+  double words;     /* instructions that a compile has to read */
+  double spent;     /* seconds of launches without compiled code */
   double predicted; /* seconds that compiling it is, or was, expected to take */
   struct mx_jit_object *object;
   char *note; /* why there is no code */

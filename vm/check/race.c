@@ -647,7 +647,7 @@ static bool may_write(const struct site *s) {
   const struct mx_op_info *o = &mx__ops[s->insn->op];
   const enum mx_access_kind kind = mx__row_access[s->insn->op].kind;
   if (s->insn->kind != MX_INSN_OP || kind == MX_ACCESS_LOAD) return false;
-  return s->access != ACCESS_NONE || mx__bounds_of(o) || o->cls == MX_MEM;
+  return s->access != ACCESS_NONE || mx__bounds_count(o) || o->cls == MX_MEM;
 }
 static void find_unraced(struct mx_check *c) {
   struct site *sites = c->code->sites;

@@ -168,9 +168,9 @@ bool mx__sites_make(struct mx_check *c) {
       s->effect = mx__effect(s->insn->op);
       s->selects = mx__means(s->insn->op, "SEL");
       s->logic = logic_of(s->insn);
-      if (mx__bounds_of(o) || o->cls == MX_MEM) {
+      if (mx__bounds_count(o) || o->cls == MX_MEM) {
         describe_access(s, o, s->insn);
-        if (mx__bounds_of(o) == 1) s->origin = mx__origin_of_address(c, fn, s->insn);
+        if (mx__bounds_count(o) == 1) s->origin = mx__origin_of_address(c, fn, s->insn);
       }
       if (s->effect == MX_DOES_FENCE) s->acquires = s->releases = true;
       if (s->effect == MX_DOES_FENCE || s->access == ACCESS_STRONG || (s->access == ACCESS_ATOMIC && !s->object))

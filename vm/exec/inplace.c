@@ -139,7 +139,7 @@ static bool is_of_matrix(const struct making *k, unsigned cls, uint32_t slot) {
   const struct mx_op_info *o = &mx__ops[i->op];
   const mx_word *w = &k->fn->func->code[i->pc];
   bool found = false;
-  if (!(o->flags & MX_F_WHOLE) || !mx__bounds_of(o)) return false;
+  if (!(o->flags & MX_F_WHOLE) || !mx__bounds_count(o)) return false;
   for (unsigned m = 0; m < o->nopnds; m++) {
     const struct mx_opnd *at = &o->opnd[m];
     if (at->type >= MX_T_raw || mx__types[at->type].slot_class != cls || mx_w_operand(w, m) != slot) continue;

@@ -129,7 +129,9 @@ static void exec_free(struct mx_exec *x) {
   free(x);
 }
 
-/* Runs blocks until none is left for this worker; `own`: the session's own worker. s->lock is held. */
+/* Runs blocks until none is left for this worker; `own`: the session's own worker. s->lock is held. Each step of the
+ * loop takes one block, gives it a turn without the lock, and puts it where it belongs after that: among those that
+ * may be used for another (it has ended), back first in line (it was interrupted), or among the parked. */
 static void run_blocks(struct mx_queue *s, struct mx_exec *x, bool own) {
   struct mx_launch *l = s->l;
   bool start;
@@ -149,6 +151,7 @@ static void run_blocks(struct mx_queue *s, struct mx_exec *x, bool own) {
     mx__unlock(&s->lock);
     if (start) mx__block_start(b, index);
     const uint64_t first = mine.next;
+    /* the turn; a block that ends lets others of the grid begin in its memory at once, which `mine` counts */
     enum mx_block_status status = mx__queue_stopped(s) ? MX_BLOCK_STOPPED : mx__block_run(x, b, &mine);
     const uint64_t more = mine.next - first; /* that have started in its place */
     for (struct mx_block *back; own && status == MX_BLOCK_STOPPED && (back = l->hooks->stopped(l->debug, x, b));) {
@@ -157,6 +160,7 @@ static void run_blocks(struct mx_queue *s, struct mx_exec *x, bool own) {
     }
     if ((status == MX_BLOCK_PARKED || status == MX_BLOCK_YIELDED) && own && !s->together)
       l->hooks->parked(l->debug, x, b);
+    /* whether this turn has changed anything: asked by sessions, and by what looks for launches without progress */
     const uint64_t spun = status == MX_BLOCK_PARKED && s->together ? l->hooks->digest(b) : 0;
     const bool looks =
         status == MX_BLOCK_PARKED && l->stuck && atomic_load_explicit(&l->stuck->look, memory_order_relaxed);

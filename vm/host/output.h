@@ -6,6 +6,7 @@
 #include "vm/exec/launch.h"
 
 struct mx_device;
+/* What vm/exec calls of this folder: output and failed assertions. */
 extern const struct mx_services mx__services;
 
 /* Hands over all that waits, once. Threads that come at the same time wait for one another. */

@@ -1,3 +1,4 @@
+/* order.h says what this does. */
 #include "order.h"
 
 #include <stdlib.h>

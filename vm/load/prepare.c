@@ -227,7 +227,7 @@ static bool decode(struct mx_prepared *p, struct mx_pfunc *fn, const struct mx_l
       }
       if (i->more) memcpy(i->o, i->more, sizeof i->o);
       p->crosses |= o->cls == MX_CROSS;
-      if (mx__bounds_of(o)) i->index = fn->first_bounds + fn->nbounds, fn->nbounds += mx__bounds_of(o);
+      if (mx__bounds_count(o)) i->index = fn->first_bounds + fn->nbounds, fn->nbounds += mx__bounds_count(o);
     }
   }
   for (uint32_t k = 0; k < n; k++) {
@@ -268,7 +268,7 @@ uint32_t mx__first_bounds(const struct mx_image *image, const bool *reachable, u
     const struct mx_func *of = &image->funcs[f];
     first[f] = n;
     for (uint32_t pc = 0; reachable[f] && pc < of->ncode; pc += mx_w_length(of->code[pc]))
-      n += mx__bounds_of(&mx__ops[mx_w_op(of->code[pc])]);
+      n += mx__bounds_count(&mx__ops[mx_w_op(of->code[pc])]);
   }
   return n;
 }

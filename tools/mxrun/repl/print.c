@@ -263,6 +263,8 @@ bool do_print(struct repl *r, char *arguments) {
   struct value v, when = {0};
   bool good;
   if (!*arguments) arguments = last;
+  /* what only looks like an expression comes first: samples (images.c), slices of buffers (above), fragments of
+   * matrices (fragment.c), registers of 128 bits (group.c) */
   if (is_sample(r, arguments, &good) || is_slice(r, arguments, fmt, &good) ||
       print_fragment(r, arguments, fmt, &good) || print_wide(r, arguments, fmt, &good))
     return good;

@@ -37,8 +37,8 @@ MX__INL uint64_t address(const void *p, bool narrow, uint64_t off, size_t l) {
   return narrow ? ((const uint32_t *)p)[l] + (uint32_t)off : ((const uint64_t *)p)[l] + off;
 }
 
-/* The slow way: all allocations are asked. Where the warp's state is behind that of compiled code, nothing is
- * done: who called brings it up to date and calls again. */
+/* The slow way: all allocations are asked. Where the warp's state is older than that of compiled code, nothing is
+ * done: the caller brings it up to date and calls again. */
 static __attribute__((noinline)) bool search(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const void *p,
                                              bool narrow, unsigned bytes, unsigned space, bool write, struct reach *r) {
   unsigned char *host[MX_MAX_LANES];
