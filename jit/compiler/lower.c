@@ -1,5 +1,6 @@
-/* Builds a function block by block, and the instructions of each block in order. Edges between blocks are in edges.c,
- * single instructions in slots.c, memory.c and meaning.c, entries and exits in exits.c.
+/* Builds a function block by block, and the instructions of each block in order: barriers, sleeps and calls of the
+ * interpreter's bodies here, arithmetic in outline.c (from meaning.c), accesses in memory.c and atomics.c, operands and
+ * results in slots.c, edges between blocks in edges.c, entries and exits in exits.c.
  *
  * 1. cm[] are the active lanes, em[] all lanes of the split. In blocks that are `converged` they are equal (edges.c).
  * 2. At any point a slot is either uniform (one vector) or has a vector for each chunk, as the analysis says; edges

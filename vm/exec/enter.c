@@ -113,15 +113,17 @@ static uint32_t fall_back(struct mx_exec *x, const struct mx_jit_state *s, unsig
   return done;
 }
 static uint32_t shape(struct mx_exec *x, uint32_t form, uint64_t mask) { return x->prep->level->shape(x, form, mask); }
-static void diverged(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps, uint32_t block) {
+static void tell_diverged(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps,
+                          uint32_t block) {
   x->launch->probe->diverged(x, s, mask, steps, block);
 }
-static uint32_t accessed(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask, uint64_t number,
-                         uint32_t one) {
+static uint32_t tell_accessed(struct mx_exec *x, const struct mx_jit_state *s, uint32_t ins, uint64_t mask,
+                              uint64_t number, uint32_t one) {
   return x->launch->probe->accessed(x, s, ins, mask, number, one);
 }
 const struct mx_jit_help mx__jit_help = {
-    fall_back, shape, diverged, accessed, mx__async_wait_of_all, mx__kept_stores, mx__kept_stores_make, mx__loop_took};
+    fall_back,    shape, tell_diverged, tell_accessed, mx__async_wait_of_all, mx__kept_stores, mx__kept_stores_make,
+    mx__loop_took};
 
 /* The worker's spill area, for code of any function. */
 static unsigned char *spill_area_of(struct mx_exec *x, const struct mx_jit_code *code) {
