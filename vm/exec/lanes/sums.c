@@ -283,6 +283,11 @@ static void sum_of_integers(const struct mx_image_form *f, const struct mx_slice
   for (unsigned s = 0; s < slices; s++)
     for (unsigned c = 0; c < 4; c++) {
       as_integers(texel, p[s].from[c], values, f->bits, is_signed);
+      const int32_t all = p[s].weight[c][0];
+      if (p[s].same) {
+        for (unsigned k = 0; k < values; k++) sum[k] += texel[k] * all;
+        continue;
+      }
       spread((uint32_t *)weight, (const uint32_t *)p[s].weight[c], channels, n);
       for (unsigned k = 0; k < values; k++) sum[k] += texel[k] * weight[k];
     }
