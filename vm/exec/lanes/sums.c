@@ -108,12 +108,11 @@ MX__INL words_f rounded(words_s high, words_s low) {
 struct words4 {
   mx__v32 v[4];
 };
-MX__INL mx__v32 float_sum(const struct words4 *t, mx__v32 upper, mx__v32 lower, const bool thin, mx__v32 *most,
-                          mx__v32 *strange) {
+MX__INL mx__v32 float_sum(const struct words4 *t, mx__v32 upper, mx__v32 lower, const bool thin, mx__v32 *strange) {
   mx__v32 size[4];
   EACH_TEXEL size[k] = t->v[k] & 0x7FFFFFFF;
-  *most = GREATER(GREATER(size[0], size[1]), GREATER(size[2], size[3]));
-  mx__v32 top = *most & 0x7F800000, counts[4];
+  const mx__v32 most = GREATER(GREATER(size[0], size[1]), GREATER(size[2], size[3]));
+  mx__v32 top = most & 0x7F800000, counts[4];
   EACH_TEXEL counts[k] = (mx__v32){0} - 1;
   if (thin) { /* texels of weight 0 do not count */
     const mx__v32 w[4] = {upper << 16, upper >> 16, lower << 16, lower >> 16};
@@ -131,34 +130,35 @@ MX__INL mx__v32 float_sum(const struct words4 *t, mx__v32 upper, mx__v32 lower, 
 #define LOW(k_) (LOWER_UPPER((mx__v32)c[k_], (mx__v32)c[(k_) + 1] << 16) & 0x3FFF3FFF)
   const words_s high = PRODUCTS(HIGH(0), upper) + PRODUCTS(HIGH(2), lower),
                 low = PRODUCTS(LOW(0), upper) + PRODUCTS(LOW(2), lower);
-  const mx__v32 sum = (mx__v32)(rounded(high, low) * (words_f)(top - (37 << 23))),
-                small = (mx__v32)((words_s)top < 38 << 23);
-  if (SOME(small)) {
+  const mx__v32 unit = top - (37 << 23), sum = (mx__v32)(rounded(high, low) * (words_f)unit);
+  /* exponents of 38 to 254 are the least signed numbers after this, so that one comparison finds all others */
+  mx__v32 unusual = (mx__v32)((words_s)(unit - (257u << 23)) > -(40 << 23) + 0x7FFFFF);
+  if (thin) unusual |= (mx__v32)((words_s)most > 0x7F7FFFFF);
+  if (__builtin_expect(SOME(unusual), 0)) {
+    const mx__v32 small = (mx__v32)((words_s)top < 38 << 23);
     mx__v32 any = {0};
     EACH_TEXEL any |= t->v[k] & counts[k];
-    *strange |= small & any;
+    *strange |= (small & any) | (mx__v32)((words_s)most > 0x7F7FFFFF);
     return sum & ~small;
   }
   return sum;
 }
 /* n sums, with pairs of weights for each or, where all have the same ones, for one vector. strange: the values are
  * marked that are; without it, nothing but whether there is one comes back. */
-MX__INL bool sum_floats(const struct mx_slice *p, const uint32_t (*weight)[MOST_VALUES], const bool same, uint64_t thin,
-                        unsigned channels, unsigned n, uint32_t *value, uint32_t *strange) {
-  mx__v32 most = {0}, odd = {0}, upper = *(const mx__v32 *)weight[0], lower = *(const mx__v32 *)weight[1];
+MX__INL bool sum_floats(const struct mx_slice *p, const uint32_t (*weight)[MOST_VALUES], const bool same,
+                        const bool some_thin, uint64_t thin, unsigned channels, unsigned n, uint32_t *value,
+                        uint32_t *strange) {
+  mx__v32 odd = {0}, upper = *(const mx__v32 *)weight[0], lower = *(const mx__v32 *)weight[1];
   const uint64_t lanes = WORDS / channels ? ((uint64_t)1 << (WORDS / channels)) - 1 : 1;
   for (unsigned at = 0; at < n; at += WORDS) {
     struct words4 t;
-    mx__v32 size;
     EACH_TEXEL t.v[k] = *(const mx__v32 *)(const void *)(p->from[k] + 4 * at);
     if (!same) upper = *(const mx__v32 *)(weight[0] + at), lower = *(const mx__v32 *)(weight[1] + at);
-    *(mx__v32 *)(value + at) = thin && (thin >> at / channels & lanes)
-                                   ? float_sum(&t, upper, lower, true, &size, &odd)
-                                   : float_sum(&t, upper, lower, false, &size, &odd);
-    most = GREATER(most, size);
-    if (strange) *(mx__v32 *)(strange + at) = odd | (mx__v32)((words_s)size > 0x7F7FFFFF), odd ^= odd;
+    *(mx__v32 *)(value + at) = some_thin && (thin >> at / channels & lanes) ? float_sum(&t, upper, lower, true, &odd)
+                                                                            : float_sum(&t, upper, lower, false, &odd);
+    if (strange) *(mx__v32 *)(strange + at) = odd, odd ^= odd;
   }
-  return SOME(odd | (mx__v32)((words_s)most > 0x7F7FFFFF));
+  return SOME(odd);
 }
 static void sum_of_floats(const struct mx_slice *p, unsigned channels, unsigned n, uint64_t thin,
                           uint32_t *const out[4], uint64_t *odd) {
@@ -169,11 +169,14 @@ static void sum_of_floats(const struct mx_slice *p, unsigned channels, unsigned 
       pair[k][l] = ((uint32_t)p->weight[2 * k][l] | (uint32_t)p->weight[2 * k + 1][l] << 16) << 2;
     spread(weight[k], pair[k], p->same ? 1 : channels, weights);
   }
-  if (p->same ? sum_floats(p, weight, true, thin, channels, values, value, NULL)
-              : sum_floats(p, weight, false, thin, channels, values, value, NULL)) {
+  /* loops of their own without thin lanes, whose masks would take registers */
+  if (thin      ? p->same ? sum_floats(p, weight, true, true, thin, channels, values, value, NULL)
+                          : sum_floats(p, weight, false, true, thin, channels, values, value, NULL)
+      : p->same ? sum_floats(p, weight, true, false, 0, channels, values, value, NULL)
+                : sum_floats(p, weight, false, false, 0, channels, values, value, NULL)) {
     for (unsigned k = 0; k < 2 && p->same; k++)
       for (unsigned l = 0; l < values; l++) weight[k][l] = weight[k][0];
-    sum_floats(p, weight, false, thin, channels, values, value, strange);
+    sum_floats(p, weight, false, true, thin, channels, values, value, strange);
     *odd |= lanes_with(strange, channels, n);
   }
   put_channels(out, value, channels, n);
