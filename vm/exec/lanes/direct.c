@@ -204,10 +204,16 @@ static void load_quads(const struct mx_jit_access *a, unsigned char *spill_area,
     }
   }
 }
+/* Rows of quads stream through memory: what the blocks behind this one will store is prefetched, since the processor's
+ * own prefetcher stops at the end of a page, which is often the end of a block's part. Loads of rows are compiled, with
+ * a prefetch of their own (jit/compiler/memory.c). */
+enum { QUADS_AHEAD = 4096 };
 static void store_quads(const struct mx_jit_access *a, const unsigned char *const *base, const uint64_t *at, uint64_t m,
                         unsigned n, bool all) {
   const unsigned char *from[4];
   for (unsigned k = 0; k < 4; k++) from[k] = base[a->value[k] & 1] + a->value[k];
+  if (all && at[n - 1] - at[0] == 16 * (n - 1))
+    for (unsigned l = 0; l < n; l += 4) __builtin_prefetch((const void *)(uintptr_t)(at[l] + QUADS_AHEAD), 1);
   for (unsigned l = 0; l < n; l += 4) {
     mx__words v[4];
     if (!(m >> l & 15)) continue;
