@@ -172,7 +172,7 @@ static void sum_of_floats(const struct mx_slice *p, unsigned channels, unsigned 
   /* loops of their own without thin lanes, whose masks would take registers */
   if (thin      ? p->same ? sum_floats(p, weight, true, true, thin, channels, values, value, NULL)
                           : sum_floats(p, weight, false, true, thin, channels, values, value, NULL)
-      : p->same ? sum_floats(p, weight, true, false, 0, channels, values, value, NULL)
+           : p->same ? sum_floats(p, weight, true, false, 0, channels, values, value, NULL)
                 : sum_floats(p, weight, false, false, 0, channels, values, value, NULL)) {
     for (unsigned k = 0; k < 2 && p->same; k++)
       for (unsigned l = 0; l < values; l++) weight[k][l] = weight[k][0];
