@@ -143,12 +143,14 @@ struct compile {
 };
 static pthread_mutex_t compiles_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct compile *compiles;
+static _Atomic pid_t compiling; /* the process that has had something compiled */
 static bool ending;
 
 static void enlist(struct compile *c) {
   pthread_mutex_lock(&compiles_lock);
   c->next = compiles;
   compiles = c;
+  compiling = c->owner;
   pthread_mutex_unlock(&compiles_lock);
 }
 static void delist(struct compile *c) {
@@ -159,10 +161,11 @@ static void delist(struct compile *c) {
   pthread_mutex_unlock(&compiles_lock);
 }
 __attribute__((destructor)) static void end_compiles(void) {
+  if (compiling != getpid()) return; /* a fork, in which the lock may be held by a thread that it does not have */
   pthread_mutex_lock(&compiles_lock);
   ending = true;
   for (const struct compile *c = compiles; c; c = c->next) {
-    if (c->owner != getpid()) continue; /* this process is a fork of the one that compiles */
+    if (c->owner != getpid()) continue; /* a fork that compiles, too, has the entries of its parent */
     if (c->compiler && !kill(-c->compiler, SIGKILL)) waitpid(c->compiler, NULL, 0);
     remove_folder(c->folder);
   }
@@ -221,6 +224,9 @@ static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tm
   if (!error) entry->compiler = pid;
   pthread_mutex_unlock(&compiles_lock);
   const bool good = !error && await(pid, unwanted, user, how);
+  pthread_mutex_lock(&compiles_lock);
+  entry->compiler = 0; /* another process may get its number */
+  pthread_mutex_unlock(&compiles_lock);
   posix_spawn_file_actions_destroy(&act);
   posix_spawnattr_destroy(&attr);
   free(env);
