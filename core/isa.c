@@ -139,7 +139,7 @@
   n_ + 2 + TEX_COUNT_##geometry_, {V##n_(OUT, t_, 1), I(u64), I(off), TEX_COORDS_##geometry_(b32)}
 #define ISA_SUST(n_, t_, geometry_) \
   n_ + 2 + TEX_COUNT_##geometry_, {I(u64), I(off), TEX_COORDS_##geometry_(b32), V##n_(IN, t_, 1)}
-/* the guides' functions on them: n elements that result or are written, and other inputs */
+/* vendor device functions on them: n elements that result or are written, and other inputs */
 #define ISA_SAMPLE(n_, t_, count_, inputs_) n_ + count_, {V##n_(OUT, t_, 1), ISA_BARE inputs_}
 #define ISA_PUT(n_, t_, count_, inputs_) n_ + count_, {V##n_(IN, t_, 1), ISA_BARE inputs_}
 #define ISA_OBJECT(d_) 3, {O(d_), I(u64), I(off)}

@@ -139,7 +139,7 @@ __MX_STORE(__stcs)
 __MX_STORE(__stwt)
 #undef __MX_LOAD
 #undef __MX_STORE
-/* where long is as wide as long long, which alone is in the guides' list */
+/* where long is as wide as long long, which alone is in the vendors' list */
 __MX_DEVICE unsigned long atomicAdd(unsigned long *address, unsigned long val) {
   return atomicAdd((unsigned long long *)address, (unsigned long long)val);
 }

@@ -1,4 +1,5 @@
-/* __half and __half2: types, conversions and operators for both sides; the guides' functions for kernels. */
+/* __half and __half2: types, conversions and operators for host and kernels; the programming guides' functions for
+ * kernels. */
 #ifndef MX_CXX_HALF_H
 #define MX_CXX_HALF_H
 #include "mx/vector.h"

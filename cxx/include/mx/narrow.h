@@ -136,7 +136,7 @@ __MX_HOST __MX_T2 __MX_NAME2(__lows2, )(__MX_T2 a, __MX_T2 b) { return __MX_T2(a
 __MX_HOST __MX_T2 __MX_NAME2(__highs2, )(__MX_T2 a, __MX_T2 b) { return __MX_T2(a.y, b.y); }
 __MX_HOST __MX_T2 __lowhigh2highlow(__MX_T2 a) { return __MX_T2(a.y, a.x); }
 
-/* ---- what is not in the guides' lists -----------------------------------------------------------------------------*/
+/* ---- what is not in the vendors' lists ----------------------------------------------------------------------------*/
 /* arithmetic that is never contracted: none is here */
 #define __MX_NEAREST(name_) \
   __MX_DEVICE __MX_T name_##_rn(__MX_T a, __MX_T b) { return name_(a, b); } \
