@@ -98,47 +98,64 @@ MX__INL bool look_at_rows(struct mx_exec *x, bool narrow, uint32_t chunk, uint64
   to->kind = by ? kinds[__builtin_ctzll(by)] : MX_JIT_SAME;
   return true;
 }
-/* Whether a lane's address is that of lane 0 and a step for each bit that is set in the lane's number: then to->step
- * has the steps, and to->kind gets the bits that describe them. */
-MX__INL void find_steps(const struct mx_exec *x, bool narrow, struct mx_jit_shape *to) {
-  enum { WORDS = 2 * LANES_A_VECTOR };
+/* Adds, to each lane's number in a vector, the steps of those of its low bits that are set in the lane's number. */
+MX__INL mx__v32 low_words(const uint32_t *step) {
+  const mx__v32 lane = *(const mx__v32 *)(const void *)words_numbers;
+  mx__v32 sum = {0};
+  for (unsigned b = 0; 1u << b < 2 * LANES_A_VECTOR; b++) sum += (mx__v32)((lane & 1u << b) != 0) & step[b];
+  return sum;
+}
+MX__INL mx__v64 low_numbers(const uint32_t *step) {
+  const mx__v64 lane = *(const mx__v64 *)(const void *)lanes_numbers;
+  mx__v64 sum = {0};
+  for (unsigned b = 0; 1u << b < LANES_A_VECTOR; b++) sum += (mx__v64)((lane & 1u << b) != 0) & (uint64_t)step[b];
+  return sum;
+}
+/* Where all lanes are active: whether a lane's address is that of lane 0 and a step for each bit that is set in the
+ * lane's number. That says all that a shape has. The low bits are those of the least address and of the steps: what no
+ * address has set below its lowest bit, none of these has, and the other way round. */
+MX__INL bool find_steps(const struct mx_exec *x, bool narrow, uint32_t chunk, struct mx_jit_shape *to) {
+  enum { WORDS = 2 * LANES_A_VECTOR, MOST_VECTORS = MX_MAX_LANES / LANES_A_VECTOR };
   const unsigned n = mx__lanes(x), at_once = narrow ? WORDS : LANES_A_VECTOR;
-  const uint64_t first = number_of(x, narrow, 0);
-  _Alignas(64) uint64_t low[WORDS] = {0};
-  uint64_t all = 0, high[MX_MAX_LANES / LANES_A_VECTOR];
-  high[0] = first;
-  for (unsigned b = 0; 1u << b < n; b++) {
+  const uint64_t first = number_of(x, narrow, 0), one = number_of(x, narrow, 1) - first;
+  uint64_t all = 0, low = first;
+  if (!one || one > 1u << (STRIDES - 1) || one & (one - 1)) return false;
+  uint64_t kind = (uint64_t)MX_JIT_STEP1 << __builtin_ctzll(one), run = kinds[__builtin_ctzll(one)];
+  for (unsigned b = 0, in_run = 1; 1u << b < n; b++) {
     const uint64_t step = number_of(x, narrow, 1u << b) - first;
-    const unsigned bit = 1u << b, group = bit / at_once;
-    if (step > INT32_MAX) return;
+    if (step > INT32_MAX) return false;
     to->step[b] = (uint32_t)step;
     all += step;
-    for (unsigned k = 0; k < bit && bit < at_once; k++) low[bit + k] = low[k] + step;
-    for (unsigned k = 0; k < group; k++) high[group + k] = high[k] + step;
+    low |= step;
+    in_run &= step == one << b;
+    kind |= b ? (uint64_t)(MX_JIT_RUN * in_run) << b : 0;
+    if (1u << b < chunk && !in_run) run = 0;
   }
-  if (first + all < first || (narrow && first + all > UINT32_MAX)) return;
-  mx__v32 numbers, differ = {0};
-  mx__v64 differs = {0};
-  for (unsigned k = 0; k < WORDS; k++) numbers[k] = (uint32_t)low[k];
-  for (unsigned l = 0; l < n; l += at_once)
-    if (narrow)
-      differ |=
-          (*(const mx__v32 *)(const void *)((const uint32_t *)(const void *)x->tmp + l) - (uint32_t)high[l / at_once]) ^
-          numbers;
-    else
-      differs |= (*(const mx__v64 *)(const void *)((const uint64_t *)(const void *)x->tmp + l) - high[l / at_once]) ^
-                 *(const mx__v64 *)(const void *)low;
-  if (narrow ? words_any(differ) : lanes_any(differs)) return;
-  const uint32_t one = to->step[0];
-  if (!one || one > 1u << (STRIDES - 1) || one & (one - 1)) return;
-  to->kind |= (uint64_t)MX_JIT_STEP1 << __builtin_ctz(one);
-  for (unsigned b = 1; 1u << b < n && to->step[b] == one << b; b++) to->kind |= (uint64_t)MX_JIT_RUN << b;
+  if (first + all < first || (narrow && first + all > UINT32_MAX)) return false;
+  if (narrow) {
+    mx__v32 v[MOST_VECTORS], differ = {0};
+    v[0] = low_words(to->step) + (uint32_t)first;
+    for (unsigned b = (unsigned)__builtin_ctz(at_once), bit = 1; bit * at_once < n; b++, bit *= 2)
+      for (unsigned k = 0; k < bit; k++) v[bit + k] = v[k] + to->step[b];
+    for (unsigned k = 0; k < n / at_once; k++) differ |= v[k] ^ ((const mx__v32 *)(const void *)x->tmp)[k];
+    if (words_any(differ)) return false;
+  } else {
+    mx__v64 v[MOST_VECTORS], differ = {0};
+    v[0] = low_numbers(to->step) + first;
+    for (unsigned b = (unsigned)__builtin_ctz(at_once), bit = 1; bit * at_once < n; b++, bit *= 2)
+      for (unsigned k = 0; k < bit; k++) v[bit + k] = v[k] + (uint64_t)to->step[b];
+    for (unsigned k = 0; k < n / at_once; k++) differ |= v[k] ^ ((const mx__v64 *)(const void *)x->tmp)[k];
+    if (lanes_any(differ)) return false;
+  }
+  to->min = first, to->max = first + all, to->low = low;
+  to->kind = kind | run;
+  return true;
 }
 MX__INL void shape(struct mx_exec *x, bool narrow, uint32_t form, uint64_t mask) {
-  struct mx_jit_shape found;
+  struct mx_jit_shape found = {0};
   const uint32_t chunk = (form & (MX_JIT_WANTS_STEPS - 1)) >> 1;
-  if (!look_at_rows(x, narrow, chunk, mask, &found) || !found.kind) look(x, narrow, chunk, mask, &found);
-  if (form & MX_JIT_WANTS_STEPS && mask == x->full) find_steps(x, narrow, &found);
+  const bool steps = form & MX_JIT_WANTS_STEPS && mask == x->full && find_steps(x, narrow, chunk, &found);
+  if (!steps && (!look_at_rows(x, narrow, chunk, mask, &found) || !found.kind)) look(x, narrow, chunk, mask, &found);
   memcpy(x->tmp, &found, sizeof found);
 }
 uint32_t MX_LV(mx__jit_shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
