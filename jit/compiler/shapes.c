@@ -145,14 +145,16 @@ static bool match_addressing(const struct ja *a, uint32_t b, uint32_t k, struct 
   return !sum || lw_uniform_at(a, b, k, 3);
 }
 
-/* The address of instruction k in block b is slot `at` there. */
-static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct lw_base *base) {
+/* The address of instruction k in block b is slot `at` there. known: slots whose shapes are computed in any case, so
+ * that no loop is needed for one of these to be worth it; NULL: there are none. */
+static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, const uint64_t *known, struct lw_base *base) {
   const struct ja *a = l->a;
   const struct ja_block *bl = &a->blocks[b];
   *base = (struct lw_base){.slot = at, .pre_scale = 1, .post_scale = 1};
   const uint32_t use = k;
   for (;;) {
     uint32_t def = k;
+    if (known && ja_has(known, base->slot)) break;
     if (!lw_last_write(a, &def, base->slot)) break;
     struct addressing t;
     if (base->n == LW_ADDENDS || !match_addressing(a, b, def, &t)) return false;
@@ -170,6 +172,12 @@ static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct 
     k = def;
   }
   if (base->pre_scale * base->post_scale > 1u << 20) return false;
+  if (known) {
+    /* the shape is of the slot's last value, computed where that is written, in this block, for the same lanes */
+    const struct ja_write *last = ja_last_write(a, bl->first, k, base->slot);
+    return base->steady = ja_has(known, base->slot) && last && !last->uniform && a->blocks[b].converged &&
+                          !ja_last_write(a, k, use, base->slot);
+  }
   if (ja_last_write(a, bl->first, use, base->slot)) return false; /* at the access it is still what it was */
   if (ja_has(bl->uni_in, base->slot) || ja_has(bl->raw_in, base->slot)) return false;
   return base->steady = steady_in_a_loop(a, b, base->slot) && seen_writes_cover(a, b, base->slot);
@@ -259,17 +267,30 @@ bool lw_copies_whole(unsigned op) {
   return mx__effect(op) == MX_DOES_ASYNC && o->nopnds > 4 && mx_is_copy_size(o->opnd[4].range) &&
          (o->nopnds == 5 || o->opnd[5].type == MX_T_b64);
 }
-static void find_copy(struct lw *l, uint32_t b, uint32_t k) {
+static void find_copy(struct lw *l, uint32_t b, uint32_t k, const uint64_t *known) {
   const struct ja_ins *i = &l->a->ins[k];
   const uint32_t to = slot_of(l->a, i, 0), from = slot_of(l->a, i, 2);
   struct lw_copy c;
-  if (to == JA_NONE || from == JA_NONE || mx_w_guard(*i->w) != MX_GUARD_NONE || !find_base(l, b, k, to, &c.to) ||
-      !find_base(l, b, k, from, &c.from))
+  if (to == JA_NONE || from == JA_NONE || mx_w_guard(*i->w) != MX_GUARD_NONE || !find_base(l, b, k, to, known, &c.to) ||
+      !find_base(l, b, k, from, known, &c.from))
     return;
   keep_parts(l, &c.to), keep_parts(l, &c.from);
   l->shapes[c.to.slot].steps = l->shapes[c.from.slot].steps = true;
   l->copies[k] = lw_need(sizeof c);
   *l->copies[k] = c;
+}
+
+/* Copies before a loop, as of the first tile, through slots from which copies in loops have their addresses. */
+static void find_first_copies(struct lw *l) {
+  const struct ja *a = l->a;
+  uint64_t *known = lw_need(8 * a->words);
+  bool any = false;
+  for (uint32_t k = 0; k < a->nins; k++)
+    if (l->copies[k]) ja_add(known, l->copies[k]->to.slot), ja_add(known, l->copies[k]->from.slot), any = true;
+  for (uint32_t b = 0; any && b < a->nblocks; b++)
+    for (uint32_t k = a->blocks[b].first; k < a->blocks[b].end; k++)
+      if (lw_copies_whole(a->ins[k].op) && !l->copies[k]) find_copy(l, b, k, known);
+  free(known);
 }
 
 #define MOST_BLOCKS 200u /* of functions in which shapes are looked for */
@@ -282,13 +303,13 @@ void lw_shapes_find(struct lw *l) {
       const struct mx_row_access ac = i->o->cls == MX_MEM ? mx__row_access[i->op] : (struct mx_row_access){0};
       const unsigned bits = jx_bitsof(ac.type);
       struct lw_base *base = &l->based[k];
-      if (lw_copies_whole(i->op)) find_copy(l, b, k);
+      if (lw_copies_whole(i->op)) find_copy(l, b, k, NULL);
       if (l->run_member[k] || (ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) ||
           (ac.elements == 1 ? bits > 64 : bits != 32 || ac.elements > 4))
         continue;
       const uint32_t at = slot_of(a, i, ac.kind == MX_ACCESS_LOAD ? ac.elements : 0);
       if (at == JA_NONE) continue;
-      const bool steady = ac.elements == 1 && find_base(l, b, k, at, base);
+      const bool steady = ac.elements == 1 && find_base(l, b, k, at, NULL, base);
       if (!steady && !find_index(l, b, k, at, base)) continue;
       const uint64_t scale = base->pre_scale * base->post_scale;
       base->bounds_checked = !a->checked && steady && bits >= 32 && mx_w_mod(*i->w) >> 2 == MX_SHARED &&
@@ -299,6 +320,7 @@ void lw_shapes_find(struct lw *l) {
             base->add[n].ins == JA_NONE || slot_of(a, &a->ins[base->add[n].ins], base->add[n].operand) == JA_NONE;
       keep_parts(l, base);
     }
+  find_first_copies(l);
   for (uint32_t b = 0; b < a->nblocks; b++)
     for (uint32_t k = a->blocks[b].first; k < a->blocks[b].end; k++)
       if (is_sum(&a->ins[k]) && l->shapes[slot_of(a, &a->ins[k], 0)].min && step_operand(a, k)) {
