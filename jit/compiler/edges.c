@@ -64,12 +64,12 @@ void lw_convert(struct lw *l, uint32_t to) {
   struct jx *j = &l->j;
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(t->live_in, s)) continue;
-    const bool one = ja_has(l->uni, s), wide = lw_class(a, s) == MX_R64;
+    const bool one = ja_has(l->uni, s);
     if (ja_has(l->raw, s) && !ja_has(t->raw_in, s))
       for (unsigned c = 0; c < (one ? 1 : l->nc); c++)
         jx_set(j, one ? lw_one(l, s) : lw_var(l, s, c), lw_clean(l, s, lw_get(l, s, MX_T_u32, c)).r[0]);
     if (!one || ja_has(t->uni_in, s)) continue;
-    for (unsigned c = 0; c < (wide ? 2 * l->nc : l->nc); c++) jx_set(j, lw_var(l, s, c), jx_rv(lw_one(l, s)));
+    lw_broadcast(l, s);
     lw_shape_enter(l, s, to);
   }
 }

@@ -418,8 +418,14 @@ bool lw_can_defer(const struct lw *l, uint32_t k, const struct ja_block *b, cons
   return can_wait(l, k, 0, b, live);
 }
 static void wait(struct lw *l) {
+  const uint32_t slot = ja_slot(l->a, MX_R64, mx_w_operand(l->ins->w, 0));
+  /* Built, the instruction would leave a vector for each chunk, in which lanes that do not run have the register's old
+   * value. If it is deferred, and the access loads into the same register, the load needs these vectors. */
+  const bool broadcast = ja_has(l->uni, slot) && ja_has(l->a->blocks[l->block].preserved, slot) && !l->one_lane;
+  if (broadcast) lw_broadcast(l, slot), ja_del(l->uni, slot);
   if (!l->ndeferred++)
     memcpy(l->deferred_uni, l->uni, 8 * l->a->words), memcpy(l->deferred_raw, l->raw, 8 * l->a->words);
+  else if (broadcast) ja_del(l->deferred_uni, slot);
 }
 
 /* The cells of the current instruction's results are current if the interpreter's body wrote them on every path. */

@@ -202,6 +202,7 @@ bool lw_operand_uniform(struct lw *l, unsigned k);
 uint64_t lw_offset(struct lw *l, unsigned k, gcc_jit_rvalue **variable);
 gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k); /* chunk k of a slot, or half chunk */
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot);
+void lw_broadcast(struct lw *l, uint32_t slot); /* a uniform slot's value to all its chunks */
 gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k); /* the slot's place in state->spill_area */
 /* of a slot of 32 or 64 bits, while the slot of the other width in the same cell is live */
 gcc_jit_lvalue *lw_cell_beside(struct lw *l, uint32_t slot, unsigned k);

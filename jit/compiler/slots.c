@@ -65,6 +65,10 @@ gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k) {
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot) {
   return l->slots_spilled ? lw_cell(l, slot, true, 0) : var(l, &l->u[slot], slot, "u", 0);
 }
+void lw_broadcast(struct lw *l, uint32_t slot) {
+  const unsigned n = lw_class(l->a, slot) == MX_R64 ? 2 * l->nc : l->nc;
+  for (unsigned c = 0; c < n; c++) jx_set(&l->j, lw_var(l, slot, c), jx_rv(lw_one(l, slot)));
+}
 
 void lw_set_one(struct lw *l, uint32_t slot, gcc_jit_rvalue *v) {
   gcc_jit_lvalue *to = lw_one(l, slot);
