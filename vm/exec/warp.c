@@ -241,6 +241,7 @@ const struct mx_insn *mx__next_split(struct mx_exec *x) {
     if (w->nsplits > 1) best = merge(x, best);
     if (w->splits[best].returns) {
       return_to_caller(x, best);
+      merge(x, best); /* lanes may wait at a join right behind the call, each split for the other one */
       continue;
     }
     mx__select(x, &w->splits[best]);
