@@ -111,8 +111,9 @@ void lw_add_steps(struct lw *l, uint32_t n) {
 static bool by_meaning(struct lw *l);
 
 /* ---- an instruction by the interpreter's body ------------------------------------------------------------*/
-/* Where the body leaves compiled code, the exit is of that kind at pc, with `live` being live there. */
-static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uint64_t *live) {
+/* Where the body leaves compiled code, the exit is of that kind at pc, with `live` being live there, and so many
+ * instructions of the block have been executed. */
+static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uint64_t *live, uint32_t executed) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   uint64_t *still = lw_need(8 * a->words); /* live slots that are not in the frame already */
@@ -126,15 +127,18 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
   gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone");
   lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, done, jx_int(j, j->t_u32, 0))), gone, on);
   j->b = gone;
-  const struct ja_block *b = &a->blocks[l->block];
   memcpy(still, live, 8 * a->words);
   for (unsigned k = 1; k <= l->ndeferred; k++) ja_del(still, ja_slot(a, MX_R64, mx_w_operand(l->ins[-(int)k].w, 0)));
-  lw_leave(l, kind, pc, (uint32_t)(l->ins - &a->ins[b->first]) + 1, still, l->uni);
+  lw_leave(l, kind, pc, executed, still, l->uni);
   free(still);
   j->b = on;
   lw_reload_after_fallback(l);
 }
-void lw_interpret(struct lw *l) { run_body(l, MX_JIT_EVENT, l->ins->pc, l->live); }
+/* The current instruction's number in its block. */
+static uint32_t number_of_current(const struct lw *l) {
+  return (uint32_t)(l->ins - &l->a->ins[l->a->blocks[l->block].first]);
+}
+void lw_interpret(struct lw *l) { run_body(l, MX_JIT_EVENT, l->ins->pc, l->live, number_of_current(l) + 1); }
 void lw_end_with_fallback(struct lw *l, gcc_jit_block *slow, gcc_jit_block *end) {
   lw_go(l, end);
   l->j.b = slow;
@@ -144,7 +148,7 @@ void lw_end_with_fallback(struct lw *l, gcc_jit_block *slow, gcc_jit_block *end)
 }
 /* A nap, which may use up the slice. */
 static void sleep_step(struct lw *l) {
-  run_body(l, MX_JIT_SLICE, l->ins->pc + mx_w_length(*l->ins->w), l->live + l->a->words);
+  run_body(l, MX_JIT_SLICE, l->ins->pc + mx_w_length(*l->ins->w), l->live + l->a->words, number_of_current(l) + 1);
 }
 
 /* ---- instructions that end something ----------------------------------------------------------------------------*/
@@ -304,8 +308,8 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
       j->b = rare;
     }
     lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, alive, jx_rv(l->emask)), body, machine);
-    j->b = body;
-    lw_interpret(l);
+    j->b = body; /* does nothing where lanes must wait for each other */
+    run_body(l, MX_JIT_GO, l->ins->pc, l->live, number_in_block);
     lw_go(l, behind);
     j->b = machine;
     lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);

@@ -240,22 +240,42 @@ void mx__sync_recheck(struct mx_exec *x, struct mx_warp *w) {
   }
 }
 
-/* The body of every .sync row. */
+/* The member masks of lanes, which are the last operand of a .sync operation. */
+struct masks {
+  const void *of_lanes;
+  bool wide;
+};
+static uint64_t mask_of(const struct masks *m, unsigned lane) { return value_at(m->of_lanes, m->wide, lane); }
+/* Those of the lanes that name the same members as the first one. */
+static uint64_t first_group(const struct masks *m, uint64_t lanes) {
+  const uint64_t mask = mask_of(m, (unsigned)__builtin_ctzll(lanes));
+  uint64_t group = 0;
+  MX_FOR_LANES (l, lanes) group |= (uint64_t)(mask_of(m, (unsigned)l) == mask) << l;
+  return group;
+}
+/* Whether no lane has to wait for another split, and no lane is missing from its own mask. */
+static bool completes_here(const struct mx_exec *x, const struct masks *m) {
+  for (uint64_t pending = x->mask; pending;) {
+    const uint64_t group = first_group(m, pending), mask = mask_of(m, (unsigned)__builtin_ctzll(pending));
+    if (group & ~mask || (mask & x->warp->live) != group) return false;
+    pending &= ~group;
+  }
+  return true;
+}
+/* The body of every .sync row. Compiled code goes on with all its lanes behind it, so where some must wait nothing is
+ * done for it: it leaves, and the interpreter executes the instruction. */
 static const struct mx_insn *rendezvous(struct mx_exec *x, const struct mx_insn *i, mx_eval eval) {
   const struct mx_op_info *o = &mx__ops[i->op];
   unsigned nres = results_of(o), nin = o->nopnds - nres - 1u;
-  const void *masks = mx__operand(x, i->o[o->nopnds - 1]);
-  bool wide = mx__types[o->opnd[o->nopnds - 1].type].bits == 64;
+  const struct masks masks = {mx__operand(x, i->o[o->nopnds - 1]), mx__types[o->opnd[o->nopnds - 1].type].bits == 64};
+  if (x->in_compiled && !completes_here(x, &masks)) return NULL;
   uint64_t pending = x->mask, waits = 0;
   struct {
     uint64_t mask, lanes;
   } groups[MX_MAX_LANES];
   unsigned ngroups = 0;
   while (pending) {
-    unsigned first = (unsigned)__builtin_ctzll(pending);
-    uint64_t mask = wide ? ((const uint64_t *)masks)[first] : ((const uint32_t *)masks)[first], group = 0;
-    MX_FOR_LANES (l, pending)
-      group |= (uint64_t)((wide ? ((const uint64_t *)masks)[l] : ((const uint32_t *)masks)[l]) == mask) << l;
+    const uint64_t group = first_group(&masks, pending), mask = mask_of(&masks, (unsigned)__builtin_ctzll(pending));
     if (group & ~mask) {
       char *text = mx__format("they call with the mask 0x%llx, which does not name them", (unsigned long long)mask);
       return mx__trap_at(x, i, MX_TRAP_SYNC, group & ~mask, text);
