@@ -54,6 +54,11 @@ void lw_empty_masks(struct lw *l, uint32_t to, const uint64_t *pending, const ui
     if (ja_has(t->open, b) && !(open && ja_has(open, b))) empty(l, lw_expected(l, b));
   }
 }
+static uint64_t *copy_set(const struct ja *a, const uint64_t *set) {
+  uint64_t *c = lw_need(8 * a->bwords);
+  memcpy(c, set, 8 * a->bwords);
+  return c;
+}
 
 /* ---- edges ----------------------------------------------------------------------------------------------*/
 /* Converts slots to the forms that block `to` expects: those that are uniform here but not there are broadcast to their
@@ -74,11 +79,16 @@ void lw_convert(struct lw *l, uint32_t to) {
   }
 }
 /* The lanes of cm[] go to block `to`, while the masks of the two sets may hold other lanes. diverged: cm[] may be fewer
- * lanes than the split has. changed: they are not those that have just run. */
+ * lanes than the split has. changed: they are not those that have just run. first: no lane waits before a block that
+ * comes earlier, so `to` has taken up all that waited there, and none is expected there or earlier any more. */
 static void arrive(struct lw *l, uint32_t to, const uint64_t *pending, const uint64_t *open, bool diverged,
-                   bool changed) {
-  const struct ja_block *t = &l->a->blocks[to];
-  lw_empty_masks(l, to, pending, open);
+                   bool changed, bool first) {
+  const struct ja *a = l->a;
+  const struct ja_block *t = &a->blocks[to];
+  uint64_t *waiting = copy_set(a, pending), *expected = copy_set(a, open);
+  for (uint32_t k = 0; first && k <= t->turn; k++) ja_del(waiting, a->by_turn[k]), ja_del(expected, a->by_turn[k]);
+  lw_empty_masks(l, to, waiting, expected);
+  free(waiting), free(expected);
   if (t->converged && diverged) copy(l, l->cm, l->em, false);
   if (changed || (t->converged && diverged)) lw_counters_lanes(l, to, t->converged);
   lw_convert(l, to);
@@ -92,7 +102,8 @@ static void go_on(struct lw *l, uint32_t to, uint64_t *pending, uint64_t *open, 
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   uint32_t *before = lw_need(sizeof *before * (a->nblocks + 1));
-  const uint32_t n = a->blocks[to].meets || diverged ? ja_before(a, pending, to, before) : 0;
+  const bool first = a->blocks[to].meets || diverged;
+  const uint32_t n = first ? ja_before(a, pending, to, before) : 0;
   if (n) {
     copy(l, lw_pending(l, to), l->cm, ja_has(pending, to));
     ja_add(pending, to);
@@ -104,18 +115,13 @@ static void go_on(struct lw *l, uint32_t to, uint64_t *pending, uint64_t *open, 
     lw_split(l, lw_any(l, m), some, none);
     j->b = some;
     copy(l, l->cm, lw_pending(l, before[k]), false);
-    arrive(l, before[k], pending, open, true, true);
+    arrive(l, before[k], pending, open, true, true, true);
     j->b = none;
   }
-  const bool joins = !n && (a->blocks[to].meets || diverged) && ja_has(pending, to);
+  const bool joins = !n && first && ja_has(pending, to);
   if (n || joins) copy(l, l->cm, lw_pending(l, to), joins);
-  arrive(l, to, pending, open, diverged || !a->blocks[l->block].converged, n || joins || diverged);
+  arrive(l, to, pending, open, diverged || !a->blocks[l->block].converged, n || joins || diverged, first);
   free(before), free(pending), free(open);
-}
-static uint64_t *copy_set(const struct ja *a, const uint64_t *set) {
-  uint64_t *c = lw_need(8 * a->bwords);
-  memcpy(c, set, 8 * a->bwords);
-  return c;
 }
 static gcc_jit_lvalue *slice_of(struct lw *l) { return lw_field(l, l->x, X_FIELD(slice), l->j.t_int); }
 /* Counts a backward branch against the slice. If the slice is used up, code goes on in the block that is returned. */
