@@ -100,6 +100,17 @@ static bool disagree(const struct mx_warp *w) {
   return false;
 }
 
+/* The warp's splits by their first lanes: where a warp has them depends on which engine made them. */
+static uint32_t sorted_splits(const struct mx_warp *w, const struct mx_split **s) {
+  uint32_t n = 0;
+  for (uint32_t k = 0; w->live && k < w->nsplits; k++) {
+    const uint64_t first = w->splits[k].mask & -w->splits[k].mask;
+    uint32_t at = n++;
+    for (; at && (s[at - 1]->mask & -s[at - 1]->mask) > first; at--) s[at] = s[at - 1];
+    s[at] = &w->splits[k];
+  }
+  return n;
+}
 void mx__trap_deadlock(struct mx_exec *x, struct mx_block *leader) {
   struct mx_trap t = {.kind = MX_TRAP_DEADLOCK};
   const struct mx_block *at = leader;
@@ -109,9 +120,10 @@ void mx__trap_deadlock(struct mx_exec *x, struct mx_block *leader) {
   for (uint32_t k = 0; k < leader->nmembers * leader->nwarps; k++) {
     const struct mx_block *b = leader->members[k / leader->nwarps];
     const struct mx_warp *w = &b->warps[k % leader->nwarps];
+    const struct mx_split *splits[MX_MAX_LANES];
     bool odd = w->live && disagree(w);
-    for (uint32_t n = 0; n < w->nsplits && w->live; n++) {
-      const struct mx_split *s = &w->splits[n];
+    for (uint32_t n = 0, all = sorted_splits(w, splits); n < all; n++) {
+      const struct mx_split *s = splits[n];
       if (s->state == MX_RUNNABLE) continue;
       if (!place || (odd && t.kind == MX_TRAP_DEADLOCK)) {
         at = b;
