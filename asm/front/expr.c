@@ -1,5 +1,6 @@
-/* Constant expressions with C's operators, and the linear forms of addresses (name + index * scale + constant).
- * Separate because operands, addresses, initialisers and directives all use them; knows no instruction.
+/* Constant expressions with C's operators, the linear forms of addresses (name + index * scale + constant), and the
+ * bits of a constant as a value of some type. Separate because operands, addresses, initialisers and directives all use
+ * them; knows no instruction.
  *
  * Integers have 64 bits and a sign, as PTX says: a literal is signed unless it ends in U or needs bit 63, an operation
  * is unsigned if an operand is, a comparison's result is signed. */
@@ -364,5 +365,70 @@ bool mx__parse_const(struct front *f, uint64_t *value, bool *is_unsigned) {
     return false;
   }
   *value = e.value;
+  return true;
+}
+
+/* ---- the bits of a constant --------------------------------------------------------------------------------*/
+static uint16_t half_of(double x, bool bf16) {
+  /* round to nearest even: through the exact double; both formats have far fewer bits */
+  uint64_t u;
+  memcpy(&u, &x, 8);
+  uint16_t sign = (uint16_t)(u >> 48 & 0x8000);
+  int exponent = (int)(u >> 52 & 0x7FF), mant = bf16 ? 7 : 10, bias = bf16 ? 127 : 15, top = bf16 ? 255 : 31;
+  uint64_t fraction = u & 0xFFFFFFFFFFFFFu;
+  if (exponent == 0x7FF) return (uint16_t)(sign | (fraction ? 0x7FFF : top << mant));
+  int e = exponent - 1023 + bias;
+  uint64_t m = exponent ? fraction | 1ull << 52 : 0;
+  int drop = 52 - mant;
+  if (e <= 0) drop += 1 - e, e = 0;
+  if (drop > 60 || !m) return sign;
+  uint64_t kept = m >> drop, rest = m & ((1ull << drop) - 1), half = 1ull << (drop - 1);
+  if (rest > half || (rest == half && (kept & 1))) kept++;
+  /* a normal number carries its implicit bit, which counts as one exponent step */
+  uint64_t r = e ? ((uint64_t)(e - 1) << mant) + kept : kept;
+  if (r >= (uint64_t)top << mant) r = (uint64_t)top << mant;
+  return (uint16_t)(sign | r);
+}
+
+bool mx__literal_bits(struct front *f, const struct expr *e, int type, uint64_t *out) {
+  unsigned bits = mx__types[type].bits;
+  bool is_f = type == MX_T_f32 || type == MX_T_f64 || type == MX_T_f16 || type == MX_T_bf16;
+  if (e->kind == EX_FLOAT) {
+    if (type == MX_T_f64 || (type == MX_T_b64 && e->bits != 32)) {
+      memcpy(out, &e->real, 8);
+      if (e->bits == 64) *out = e->value; /* keeps a NaN's bits */
+    } else if (type == MX_T_f32 || type == MX_T_b32) {
+      float r = (float)e->real;
+      uint32_t u;
+      memcpy(&u, &r, 4);
+      *out = e->bits == 32 ? e->value : u;
+    } else if (type == MX_T_f16 || type == MX_T_bf16) {
+      *out = half_of(e->real, type == MX_T_bf16);
+    } else {
+      ERR(f, "literal-type", e->loc, NULL, "a floating-point number where .%s is expected", mx__types[type].name);
+      return false;
+    }
+    return true;
+  }
+  uint64_t v = e->value;
+  if (is_f && type != MX_T_f16 && type != MX_T_bf16) {
+    /* a whole number for a float is its value: PTX has no such form, so nothing changes meaning */
+    double x = e->is_unsigned ? (double)v : (double)(int64_t)v;
+    struct expr real = {.kind = EX_FLOAT, .real = x, .loc = e->loc};
+    return mx__literal_bits(f, &real, type, out);
+  }
+  if (type == MX_T_pred) {
+    *out = v != 0;
+    return true;
+  }
+  if (bits < 64) {
+    int64_t s = (int64_t)v;
+    int64_t lowest = -((int64_t)1 << (bits - 1)), highest = ((int64_t)1 << bits) - 1;
+    if (s < lowest || s > highest) /* 0xFFFFFFFFFFFFFFFF is -1 */
+      WARN_(f, "literal-truncated", e->loc, NULL, "%lld does not fit in .%s; its low %u bits are used", (long long)s,
+            mx__types[type].name, bits);
+    v &= ((uint64_t)1 << bits) - 1;
+  }
+  *out = v;
   return true;
 }

@@ -248,6 +248,8 @@ void mx__parse_equ(struct front *f);
 /* expr.c */
 struct expr mx__parse_expr(struct front *f);
 bool mx__parse_const(struct front *f, uint64_t *value, bool *is_unsigned); /* reports what is no integer constant */
+/* The bits of a constant as a value of that type; false: it cannot be one, which has been reported. */
+bool mx__literal_bits(struct front *f, const struct expr *e, int type, uint64_t *out);
 
 /* parser.c */
 void mx__parse_module(struct front *f);
@@ -262,8 +264,6 @@ void mx__parse_reg(struct front *f);
 void mx__parse_variable(struct front *f, unsigned linkage);
 void mx__parse_signature_list(struct front *f, struct param **list, uint32_t *n, struct scope *scope, bool entry);
 void mx__layout_signature(struct signature *s);
-bool mx__literal_bits(struct front *f, const struct expr *e, int type,
-                      uint64_t *out); /* of a constant, as a value of type */
 struct mx_var *mx__new_var(struct front *f, const char *name);
 void mx__resolve_fixups(struct front *f);
 struct func *mx__declare_func(struct front *f, struct name *n, struct ir_loc loc);

@@ -520,6 +520,11 @@ void mx__select_report(struct select *s, struct mx_diags *diags, const char *mne
   else mx__diag(diags, MX_DIAG_ERROR, "missing-suffix", loc, hint, "%s: a suffix is missing", mnemonic);
 }
 
+bool mx__base_is(const char *mnemonic, const char *base) {
+  size_t n = strlen(base);
+  return !strncmp(mnemonic, base, n) && (!mnemonic[n] || mnemonic[n] == '.');
+}
+
 const char *mx__refused_group(const char *mnemonic) {
   static const struct {
     const char *prefix, *group;
@@ -537,9 +542,7 @@ const char *mx__refused_group(const char *mnemonic) {
       {"multimem", "multicast addresses are"},
       {"clusterlaunchcontrol", "cluster launch control is"},
   };
-  for (size_t k = 0; k < sizeof refused / sizeof *refused; k++) {
-    size_t n = strlen(refused[k].prefix);
-    if (!strncmp(mnemonic, refused[k].prefix, n) && (mnemonic[n] == '.' || !mnemonic[n])) return refused[k].group;
-  }
+  for (size_t k = 0; k < sizeof refused / sizeof *refused; k++)
+    if (mx__base_is(mnemonic, refused[k].prefix)) return refused[k].group;
   return NULL;
 }

@@ -20,6 +20,9 @@ uint32_t mx__select_rows(struct select *s, const char *mnemonic, bool hidden, co
 /* Reports why nothing matches: unknown first word, suffixes that do not combine, wrong number of lanes. */
 void mx__select_report(struct select *s, struct mx_diags *diags, const char *mnemonic, struct ir_loc loc);
 
+/* Whether the mnemonic begins with these words: `ld` begins ld.global, and not ldu. */
+bool mx__base_is(const char *mnemonic, const char *base);
+
 /* The name of the group if it is one of those that are not supported, in the plural with its verb: "tensor maps are".
  */
 const char *mx__refused_group(const char *mnemonic);

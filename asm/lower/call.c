@@ -15,11 +15,6 @@ enum {
   HOME_CALL
 }; /* of a call's .param variable; HOME_CALL: in the callee's area */
 
-bool mx__base_is(const char *mnemonic, const char *base) {
-  size_t n = strlen(base);
-  return !strncmp(mnemonic, base, n) && (!mnemonic[n] || mnemonic[n] == '.');
-}
-
 bool mx__is_param_access(const char *m) {
   return (mx__base_is(m, "ld") || mx__base_is(m, "st")) && (strstr(m, ".param.") || strstr(m, ".param::"));
 }

@@ -69,8 +69,6 @@ struct val *mx__push(struct lower *l, struct vals *vs);
 bool mx__operand(struct lower *l, const struct opnd *o, struct vals *vs,
                  bool generic);                               /* adds values; false: reported */
 bool mx__value_reg(struct lower *l, struct val *v, int type); /* makes it a register of this type, if it is none */
-bool mx__emit_instruction(struct lower *l, const char *mnemonic, const char *row, struct vals *vs, uint32_t guard,
-                          bool guard_neg, struct ir_loc loc);
 /* Reports that a register is read before it is written, unless an earlier error explains that. search: whether to look
  * for a similar name. */
 void mx__unwritten(struct lower *l, const struct sym *y, struct ir_loc loc, bool search);
@@ -79,21 +77,29 @@ uint32_t mx__local_base(struct lower *l);
 struct ir_insn *mx__emit_sreg(struct lower *l, uint32_t reg, unsigned sreg);
 uint32_t mx__read_sreg(struct lower *l, unsigned sreg);
 void mx__use_shared(struct lower *l, uint32_t var);
-int mx__last_type(const char *mnemonic, unsigned *count); /* last type suffix; MX_T_none */
 uint32_t mx__new_label(struct lower *l, const char *name, struct ir_loc loc);
 void mx__bind_label(struct lower *l, uint32_t label);
 void mx__branch(struct lower *l, uint32_t label, uint32_t guard, bool neg);
 bool mx__find_sreg(const char *name, uint32_t lanes, int bits, uint32_t *number);
 
+/* choose.c */
+bool mx__emit_instruction(struct lower *l, const char *mnemonic, const char *row, struct vals *vs, uint32_t guard,
+                          bool guard_neg, struct ir_loc loc);
+int mx__last_type(const char *mnemonic, unsigned *count); /* last type suffix; MX_T_none */
+
 /* call.c */
-bool mx__base_is(const char *mnemonic, const char *base); /* its first word */
-bool mx__is_param_access(const char *mnemonic);           /* ld.param, st.param */
-void mx__kernel_params(struct lower *l);                  /* lays them out */
-void mx__declare_slots(struct lower *l);                  /* arguments and results of a .func */
-void mx__scan_params(struct lower *l);                    /* which of them must lie in memory */
-void mx__store_arguments(struct lower *l);                /* stores these there */
-void mx__place_call_vars(struct lower *l);                /* arrays that may lie where the callee looks for them */
-void mx__load_results(struct lower *l);                   /* from memory to their slots */
+bool mx__is_param_access(const char *mnemonic); /* ld.param, st.param */
+void mx__kernel_params(struct lower *l);        /* lays them out */
+void mx__declare_slots(struct lower *l);        /* arguments and results of a .func */
+void mx__scan_params(struct lower *l);          /* which of them must lie in memory */
+void mx__store_arguments(struct lower *l);      /* stores these there */
+void mx__place_call_vars(struct lower *l);      /* arrays that may lie where the callee looks for them */
+void mx__load_results(struct lower *l);         /* from memory to their slots */
+bool mx__lower_param_access(struct lower *l, const struct stmt *s,
+                            uint32_t guard); /* false: as any other instruction */
+void mx__lower_call(struct lower *l, const struct stmt *s, uint32_t guard);
+void mx__lower_physical_call(struct lower *l, const struct stmt *s);
+
 /* expand.c: an intrinsic whose operands have been chosen, as the instructions of its row */
 bool mx__expand(struct lower *l, const struct row_match *m, const struct ir_opnd *opnds, uint32_t guard, bool guard_neg,
                 struct ir_loc loc);
@@ -109,11 +115,6 @@ bool mx__lower_named(struct lower *l, const struct stmt *s, const char *name, co
 void mx__lower_printf(struct lower *l, const struct stmt *s, struct vals *vs, uint32_t guard);
 
 const char *mx__lower_hints(struct lower *l, const struct stmt *s, struct vals *vs); /* hints.c */
-
-bool mx__lower_param_access(struct lower *l, const struct stmt *s,
-                            uint32_t guard); /* false: as any other instruction */
-void mx__lower_call(struct lower *l, const struct stmt *s, uint32_t guard);
-void mx__lower_physical_call(struct lower *l, const struct stmt *s);
 
 /* lower.c */
 void mx__lower_func(struct front *f, struct select *select, uint32_t *last_named_by, struct func *fn,
