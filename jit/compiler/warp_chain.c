@@ -1,6 +1,6 @@
 /* Chains of warps: where a warp ends or waits at barrier 0, compiled code begins or resumes the next warp of the block
  * by itself, without a return to vm/exec/compiled_block.c, for which it counts these warps. The state of such a warp
- * (split, frame, masks) is not kept up to date until somebody looks at it: mx__compiled_block_update(). */
+ * (split, frame, masks) is not kept up to date until somebody looks at it: mx__chain_refresh(). */
 #include "lowering.h"
 
 #include "vm/exec/exec.h"

@@ -5,7 +5,7 @@
 #include "vm/exec/async.h"
 #include "vm/exec/flow.h"
 #include "vm/exec/interp.h"
-#include "vm/exec/schedule.h"
+#include "vm/exec/queue.h"
 #include "vm/exec/warp.h"
 #include "vm/host/checker.h"
 #include "vm/load/module.h"
@@ -27,7 +27,7 @@ static int by_number(const void *a, const void *b) {
 size_t mx__debug_blocks(struct mx_debug *g, struct mx_block ***list) {
   *list = malloc((g->launch->resident + MX_MAX_CLUSTER) * sizeof **list);
   if (!*list) return 0;
-  size_t n = mx__schedule_parked(g->launch, *list), running = !g->over;
+  size_t n = mx__queue_list_parked(g->launch, *list), running = !g->over;
   for (size_t k = 0; k < n; k++)
     if ((*list)[k] == g->x->block) running = 0;
   if (running) n += mx__block_members(g->x->block, *list + n);

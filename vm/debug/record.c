@@ -12,7 +12,7 @@
 #include "vm/exec/async.h"
 #include "vm/exec/interp.h"
 #include "vm/exec/launch.h"
-#include "vm/exec/schedule.h"
+#include "vm/exec/queue.h"
 #include "vm/exec/warp.h"
 #include "vm/load/prepare.h"
 
@@ -31,7 +31,7 @@ struct page {
 struct state {
   uint64_t position, turn;
   struct mx_block *running;
-  struct mx_schedule_state *schedule;
+  struct mx_queue_state *schedule;
   unsigned char *tape;
   size_t used, room;
   struct page *pages;
@@ -267,7 +267,7 @@ static void state_free(struct mx_record *r, struct state *s) {
 
 /* The blocks that are under way, b among them. */
 static uint32_t live_blocks(const struct mx_launch *l, struct mx_block *b, struct mx_block **list) {
-  uint32_t n = mx__schedule_parked((struct mx_launch *)(uintptr_t)l, list);
+  uint32_t n = mx__queue_list_parked((struct mx_launch *)(uintptr_t)l, list);
   return n + mx__block_members(b, list + n);
 }
 
@@ -280,7 +280,7 @@ static struct state *state_new(struct mx_debug *g, struct mx_exec *x, struct mx_
   s->position = g->executed;
   s->turn = g->record->turn;
   s->running = b;
-  s->schedule = mx__schedule_save(x->launch);
+  s->schedule = mx__queue_save(x->launch);
   uint32_t n = live_blocks(x->launch, b, blocks);
   MOVE(&t, n);
   move_all(&t, g, x, blocks, n);
@@ -313,7 +313,7 @@ static void put_back(struct mx_debug *g, struct mx_exec *x, struct state *s) {
   struct mx_launch *l = x->launch;
   struct frames all = {0};
   struct mx_block **made = g->record->blocks;
-  uint32_t n = mx__schedule_made(l, made);
+  uint32_t n = mx__queue_list_made(l, made);
   for (uint32_t k = 0; k < n; k++) {
     frames_of(made[k], &all);
     made[k]->started = false;
@@ -321,7 +321,7 @@ static void put_back(struct mx_debug *g, struct mx_exec *x, struct state *s) {
   }
   for (struct mx_frame *f = x->free_frames; f; f = f->parent) add_frame(&all, f);
   sort_once(&all);
-  mx__schedule_restore(l, s->schedule);
+  mx__queue_restore(l, s->schedule);
   struct tape t = {.s = s};
   MOVE(&t, n);
   move_all(&t, g, x, NULL, n);

@@ -316,7 +316,7 @@ const struct mx_insn *mx__async_no_memory(struct mx_exec *x, const struct mx_ins
 }
 /* The same if compiled code may have made the call; then it is asked again for room. */
 static const struct mx_insn *no_memory(struct mx_exec *x, const struct mx_insn *i) {
-  return mx__compiled_block_is_stale(x) ? (x->event = MX_EV_STALE_WARP, NULL) : mx__async_no_memory(x, i);
+  return mx__chain_is_stale(x) ? (x->event = MX_EV_STALE_WARP, NULL) : mx__async_no_memory(x, i);
 }
 static const struct mx_insn *trapped(struct mx_exec *x, const struct mx_insn *i) {
   return mx__leave(x, i->pc, MX_EV_TRAP);
@@ -401,7 +401,7 @@ static void make_room(struct mx_exec *x, struct mx_async *a, struct mx_warp_copi
 static bool issue_rows(struct mx_exec *x, const struct mx_insn *i) {
   const unsigned type = mx__ops[i->op].nopnds > 5 ? mx__ops[i->op].opnd[5].type : MX_T_none;
   struct mx_async *a = x->block->async;
-  struct mx_warp_copies *w = &a->warp[mx__compiled_block_warp(x)];
+  struct mx_warp_copies *w = &a->warp[mx__chain_warp(x)];
   if (type == MX_T_u32 || type == MX_T_pred) return false;
   struct mx_row_copy at_once, *c = &at_once;
   const bool now = x->launch->async == MX_ASYNC_NOW && !x->launch->debug;
@@ -421,7 +421,7 @@ static bool issue_rows(struct mx_exec *x, const struct mx_insn *i) {
 uint32_t mx__async_wait_of_all(struct mx_exec *x, uint32_t n) {
   struct mx_async *a = x->block->async;
   if (!a) return 1;
-  struct mx_warp_copies *w = &a->warp[mx__compiled_block_warp(x)];
+  struct mx_warp_copies *w = &a->warp[mx__chain_warp(x)];
   if (!x->block->copies || w->n) return !w->n && goes_by_itself(x);
   uint32_t end = w->landed;
   for (; end != w->issued && w->committed - w->rows[end & w->mask].group > n; end++)
@@ -440,7 +440,7 @@ const struct mx_insn *mx__op_cp_async(struct mx_exec *x, const struct mx_insn *i
   if (!m) return i + 1;
   if (!mx__async_of(x->block)) return mx__async_no_memory(x, i);
   if (m == x->full && issue_rows(x, i)) return i + 1;
-  if (mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
+  if (mx__chain_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
   if (!bytes_read(x, i, m, size, read)) return NULL;
   if (!sources(x, i, m, size, read, from) || !mx__async_places(x, i, m, 0, size, MX_SHARED, true, 0, to)) return NULL;
   for (uint64_t left = m, taken; left; left &= ~taken) {
@@ -458,7 +458,7 @@ const struct mx_insn *mx__op_cp_async(struct mx_exec *x, const struct mx_insn *i
 
 /* Lanes that have ended neither commit nor issue anything. False: out of memory. */
 static bool commit(const struct mx_exec *x, struct mx_warp_copies *w, uint64_t m) {
-  if (m == x->full || (!mx__compiled_block_is_stale(x) && m == x->warp->live)) w->committed++;
+  if (m == x->full || (!mx__chain_is_stale(x) && m == x->warp->live)) w->committed++;
   else {
     if (!settle(x->block->async, w, x)) return false;
     w->groups_differ = true;
@@ -470,16 +470,16 @@ static bool commit(const struct mx_exec *x, struct mx_warp_copies *w, uint64_t m
 const struct mx_insn *mx__op_cp_async_commit(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t m = mx__lanes_of(x, i);
   if (!m) return i + 1;
-  if (!goes_by_itself(x) && mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
+  if (!goes_by_itself(x) && mx__chain_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
   struct mx_async *a = mx__async_of(x->block);
   if (!a) return no_memory(x, i);
-  if (!commit(x, &a->warp[mx__compiled_block_warp(x)], m)) return no_memory(x, i);
+  if (!commit(x, &a->warp[mx__chain_warp(x)], m)) return no_memory(x, i);
   return goes_by_itself(x) ? i + 1 : go_on(x, i, event(x));
 }
 
 const struct mx_insn *mx__async_wait(struct mx_exec *x, const struct mx_insn *i, uint64_t m, bool bulk, uint32_t n) {
   struct mx_async *a = x->block->async;
-  const uint32_t warp = mx__compiled_block_warp(x);
+  const uint32_t warp = mx__chain_warp(x);
   struct mx_warp_copies *w = a ? &a->warp[warp] : NULL;
   if (!m || !w || !(w->n | (w->issued ^ w->landed))) return i + 1;
   if (!bulk && m == x->full && mx__async_wait_of_all(x, n)) return i + 1;
@@ -504,16 +504,16 @@ const struct mx_insn *mx__async_wait(struct mx_exec *x, const struct mx_insn *i,
 const struct mx_insn *mx__op_cp_async_wait(struct mx_exec *x, const struct mx_insn *i) {
   const uint64_t m = mx__lanes_of(x, i);
   struct mx_async *a = x->block->async;
-  if (!goes_by_itself(x) && mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
+  if (!goes_by_itself(x) && mx__chain_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
   if (i->op != MX_CP_ASYNC_WAIT_ALL) return mx__async_wait(x, i, m, false, (uint32_t)i->o[0]);
-  if (a && !commit(x, &a->warp[mx__compiled_block_warp(x)], m)) return no_memory(x, i);
+  if (a && !commit(x, &a->warp[mx__chain_warp(x)], m)) return no_memory(x, i);
   return mx__async_wait(x, i, m, false, 0);
 }
 
 /* All lanes at one mbarrier, while their copies are in the ring or have landed. */
 static bool arrive_in_ring(struct mx_exec *x, const struct mx_insn *i) {
   struct mx_async *a = x->block->async;
-  struct mx_warp_copies *w = &a->warp[mx__compiled_block_warp(x)];
+  struct mx_warp_copies *w = &a->warp[mx__chain_warp(x)];
   const bool expected = i->mod & 1;
   if (!x->block->copies || w->n) return false;
   if (!w->room) make_room(x, a, w);
@@ -535,7 +535,7 @@ const struct mx_insn *mx__op_cp_async_arrive(struct mx_exec *x, const struct mx_
   if (!m) return i + 1;
   if (!mx__async_of(x->block)) return mx__async_no_memory(x, i);
   if (m == x->full && arrive_in_ring(x, i)) return i + 1;
-  if (mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
+  if (mx__chain_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
   if (!mx__mbarrier_places(x, i, m, 0, true, true, at)) return NULL;
   if (!(i->mod & 1))
     MX_FOR_LANES (l, m) {

@@ -29,9 +29,6 @@ struct mx_taken {
  * place, one after the other. */
 enum mx_block_status mx__block_run(struct mx_exec *x, struct mx_block *b, struct mx_taken *then);
 void mx__block_free(struct mx_block *b);
-/* queue.c: a pass over its warps has ended in which something made progress. True: other blocks, for one of which it
- * may be waiting, should have a turn. */
-bool mx__block_yields(struct mx_block *b, const struct mx_taken *then);
 #define MX_TURN_PASSES (1u << 16) /* passes in one turn: some 100 ms if each goes from one barrier to the next */
 /* barrier.c: releases the cluster's barrier if all have arrived. */
 void mx__cluster_recheck(struct mx_block *leader);

@@ -33,7 +33,7 @@ void mx__chain_update(struct mx_exec *x) {
   chain->stale = 0;
 }
 
-void mx__compiled_block_update(struct mx_exec *x) {
+void mx__chain_refresh(struct mx_exec *x) {
   if (x->chain) {
     mx__chain_update(x);
     return;

@@ -7,14 +7,14 @@
 #include "block.h"
 #include "jitabi.h"
 
-/* Brings everything up to date, for callers that look at warps or splits. */
-void mx__compiled_block_update(struct mx_exec *x);
+/* Brings everything up to date, for callers that look at warps or splits; of warps outside of a chain, too. */
+void mx__chain_refresh(struct mx_exec *x);
 /* Whether something is out of date. */
-static inline bool mx__compiled_block_is_stale(const struct mx_exec *x) {
+static inline bool mx__chain_is_stale(const struct mx_exec *x) {
   return x->warps_begun || (x->chain && x->chain->stale);
 }
 /* The number of the current warp, even when things are out of date. */
-static inline uint32_t mx__compiled_block_warp(const struct mx_exec *x) {
+static inline uint32_t mx__chain_warp(const struct mx_exec *x) {
   return x->chain && x->chain->stale ? x->chain->at : x->warp->number + x->warps_begun;
 }
 

@@ -11,6 +11,7 @@
 #include "chain.h"
 #include "hooks.h"
 #include "launch.h"
+#include "queue.h"
 
 #include <string.h>
 
@@ -244,7 +245,7 @@ static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct bloc
   for (uint32_t w = back ? x->warp->number : 0; alive; w = w + 1 == b->nwarps ? 0 : w + 1) {
     struct mx_warp *warp = &b->warps[w];
     if (!w && !back) {
-      if (began && mx__block_yields(b, r->then)) return yield(x, b);
+      if (began && mx__queue_yields(b, r->then)) return yield(x, b);
       began = true;
       b->round.alive = b->round.went_on = b->round.spun = false;
     }
@@ -287,7 +288,7 @@ static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct bloc
         w = here;
         /* the last one's state is not needed any more */
         if (x->warps_begun && kind == MX_JIT_DONE) mx__chain_count_ended(x);
-        else if (x->warps_begun) mx__compiled_block_update(x);
+        else if (x->warps_begun) mx__chain_refresh(x);
       }
       warp = x->warp;
       if (kind == MX_JIT_BARRIER) {

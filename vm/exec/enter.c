@@ -93,12 +93,12 @@ static uint32_t by_body(struct mx_exec *x, const struct mx_jit_state *s, unsigne
   const struct mx_jit_access *a = &s->code->accesses[number];
   if (a->at_once && x->prep->level->access(x, a, spill_area, mask)) return true;
   x->stats.bodies++;
-  if (mx__compiled_block_is_stale(x)) {
+  if (mx__chain_is_stale(x)) {
     if (!s->code->fallbacks[number].frame && mx__jit_inplace_alone(s->code, number)) {
       mx__jit_inplace(x, s->code, spill_area, number, mask, &done);
       if (done || x->event != MX_EV_STALE_WARP) return done;
     }
-    mx__compiled_block_update(x);
+    mx__chain_refresh(x);
   }
   if (s->code->fallbacks[number].frame) return interpret_in_inlined_call(x, s, spill_area, number, mask);
   if (mx__jit_inplace(x, s->code, spill_area, number, mask, &done)) return done;

@@ -89,3 +89,17 @@ void mx__exec_done(struct mx_exec *x) {
   free(x->kept);
   free(x->lane_tables);
 }
+
+/* ---- instructions executed ------------------------------------------------------------------------------------*/
+uint64_t mx__add_steps(struct mx_exec *x) {
+  struct mx_launch *l = x->launch;
+  const uint64_t more = x->steps - x->steps_published,
+                 all = atomic_fetch_add_explicit(&l->steps, more, memory_order_relaxed) + more;
+  x->steps_published = x->steps;
+  return all;
+}
+void mx__publish_steps(struct mx_exec *x) {
+  struct mx_launch *l = x->launch;
+  if (mx__add_steps(x) > l->steps_limit && l->steps_limit) mx__launch_stop(l, MX_STOP_STEPS);
+  if (l->debug) l->hooks->went_on(l->debug, x);
+}

@@ -181,7 +181,7 @@ enum mx_exit_event {
   /* all warps of the block have arrived at a barrier, the current one last; its split is saved behind the barrier */
   MX_EV_ALL_ARRIVED,
   MX_EV_BREAK, /* a debugger takes control; split saved before the instruction */
-  /* a fallback had no effect because it needs x->warp, which is stale: call mx__compiled_block_update() */
+  /* a fallback had no effect because it needs x->warp, which is stale: call mx__chain_refresh() */
   MX_EV_STALE_WARP,
 };
 
@@ -246,7 +246,7 @@ bool mx__exec_init(struct mx_exec *x, struct mx_launch *l);
 /* Adds the worker's statistics to the launch's, and frees what it owns. */
 void mx__exec_done(struct mx_exec *x);
 
-/* ---- what both engines call -------------------------------------------------------------------------------*/
+/* ---- what both engines call: warp.c, and end.c (mx__exit_lanes) ------------------------------------------------*/
 /* The instruction at a split's pc. */
 static inline const struct mx_insn *mx__at(const struct mx_pfunc *fn, uint32_t pc) {
   return &fn->insns[fn->index_of_pc[pc]];

@@ -199,7 +199,7 @@ struct mx_jit_state {
 /* The warps of a block between their beginning or one barrier 0 and the next one or their end: none is missing, all
  * have all their lanes, and all go on at one entry. Compiled code runs them in turn: from a warp that arrives or ends
  * it goes to the next one, and when all have arrived it goes on with the last. While `stale`, x->warp and what depends
- * on it are not yet those of warp `at`, see mx__compiled_block_update(). */
+ * on it are not yet those of warp `at`, see mx__chain_refresh(). */
 #define MX_CHAIN_WARPS 32
 struct mx_warp_chain {
   uint32_t n, at;                     /* how many warps; which one is current */

@@ -7,6 +7,7 @@
 #include "mx/mx.h"
 #include "vm/memory/lock.h"
 
+#include "exec.h"
 #include "trap.h"
 
 #include <stdatomic.h>
@@ -120,5 +121,16 @@ static inline void mx__stop(atomic_int *stop, enum mx_stop why) {
          !atomic_compare_exchange_weak(stop, &was, (int)why)) {}
 }
 static inline void mx__launch_stop(struct mx_launch *l, enum mx_stop why) { mx__stop(l->stop, why); }
+/* exec.c. Adds the instructions that this worker has executed since it did so last to those of the launch: their sum.
+ */
+uint64_t mx__add_steps(struct mx_exec *x);
+/* The same where a warp goes on: the launch stops if it is beyond its limit. */
+void mx__publish_steps(struct mx_exec *x);
+/* Whether the launch is to stop. */
+static inline bool mx__told_to_stop(struct mx_exec *x) {
+  enum { PUBLISH_STEPS = 4096 }; /* a shared counter is not for every turn */
+  if (x->steps - x->steps_published >= PUBLISH_STEPS || x->launch->steps_limit) mx__publish_steps(x);
+  return atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT;
+}
 
 #endif

@@ -248,7 +248,7 @@ const struct mx_insn *mx__op_mbarrier_arrive(struct mx_exec *x, const struct mx_
   uint64_t *state = mx__operand(x, i->o[0]);
   unsigned char *at[MX_MAX_LANES];
   if (!m) return i + 1;
-  if (mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
+  if (mx__chain_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
   unsigned char *one = counts ? NULL : mx__mbarrier_of_all(x, i, m, 1, true);
   if (!one && !mx__mbarrier_places(x, i, m, 1, true, false, at)) return NULL;
   if (!one && !counts) one = same_place(m, at);

@@ -13,7 +13,6 @@
 #include "queue.h"
 
 #include "async.h"
-#include "schedule.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -132,7 +131,7 @@ struct mx_block *mx__queue_deadlock(const struct mx_queue *s, struct mx_block *b
   return b;
 }
 
-bool mx__schedule_waits(const struct mx_launch *l, const struct mx_taken *then) {
+bool mx__queue_others_wait(const struct mx_launch *l, const struct mx_taken *then) {
   struct mx_queue *s = l->schedule;
   mx__lock(&s->lock);
   const bool waits = then->next != then->end || s->next < l->nclusters || mx__queue_parked(s);
@@ -140,10 +139,10 @@ bool mx__schedule_waits(const struct mx_launch *l, const struct mx_taken *then) 
   return waits;
 }
 
-bool mx__block_yields(struct mx_block *b, const struct mx_taken *then) {
+bool mx__queue_yields(struct mx_block *b, const struct mx_taken *then) {
   if (++b->passes < MX_TURN_PASSES) return false;
   b->passes = 0;
-  return b->nmembers > 1 || mx__schedule_waits(b->launch, then);
+  return b->nmembers > 1 || mx__queue_others_wait(b->launch, then);
 }
 
 uint32_t mx__queue_members(const struct mx_queue *s, struct mx_block **list) {
@@ -153,11 +152,11 @@ uint32_t mx__queue_members(const struct mx_queue *s, struct mx_block **list) {
   return n;
 }
 
-uint32_t mx__schedule_parked(struct mx_launch *l, struct mx_block **list) {
+uint32_t mx__queue_list_parked(struct mx_launch *l, struct mx_block **list) {
   return mx__queue_members(l->schedule, list);
 }
 
-uint32_t mx__schedule_made(struct mx_launch *l, struct mx_block **list) {
+uint32_t mx__queue_list_made(struct mx_launch *l, struct mx_block **list) {
   struct mx_queue *s = l->schedule;
   uint32_t n = 0;
   for (uint32_t k = 0; k < s->objects; k++) n += mx__block_members(s->all[k], list + n);
@@ -165,20 +164,20 @@ uint32_t mx__schedule_made(struct mx_launch *l, struct mx_block **list) {
 }
 
 /* ---- for debuggers: saving and restoring the queue; there is one worker, which holds no lock --------------------*/
-struct mx_schedule_state {
+struct mx_queue_state {
   uint64_t next, turns, parks;
   uint32_t resident, allowed, peak, made, nparked[2], nidle, suspended, nreturned;
   struct mx_block *list[]; /* behind it `returned` */
 };
 
-struct mx_schedule_state *mx__schedule_save(const struct mx_launch *l) {
+struct mx_queue_state *mx__queue_save(const struct mx_launch *l) {
   const struct mx_queue *s = l->schedule;
-  struct mx_schedule_state *c =
+  struct mx_queue_state *c =
       malloc(sizeof *c + sizeof c->list[0] * (mx__queue_parked(s) + s->nidle) + sizeof *s->returned * s->nreturned);
   if (!c) return NULL;
-  *c = (struct mx_schedule_state){s->next,    s->turns,     s->parks,    s->resident,
-                                  s->allowed, s->peak,      s->made,     {s->nparked[0], s->nparked[1]},
-                                  s->nidle,   s->suspended, s->nreturned};
+  *c = (struct mx_queue_state){s->next,    s->turns,     s->parks,    s->resident,
+                               s->allowed, s->peak,      s->made,     {s->nparked[0], s->nparked[1]},
+                               s->nidle,   s->suspended, s->nreturned};
   struct mx_block **at = c->list;
   for (int k = 0; k < 2; k++)
     for (uint32_t i = 0; i < s->nparked[k]; i++) *at++ = s->parked[k][i];
@@ -187,7 +186,7 @@ struct mx_schedule_state *mx__schedule_save(const struct mx_launch *l) {
   return c;
 }
 
-void mx__schedule_restore(struct mx_launch *l, const struct mx_schedule_state *c) {
+void mx__queue_restore(struct mx_launch *l, const struct mx_queue_state *c) {
   struct mx_queue *s = l->schedule;
   s->next = s->begun = c->next, s->turns = c->turns, s->parks = c->parks;
   s->resident = c->resident, s->allowed = c->allowed, s->peak = c->peak, s->made = c->made;

@@ -61,4 +61,21 @@ uint64_t mx__queue_left(const struct mx_queue *s);
 /* The blocks of all parked units into list; how many. */
 uint32_t mx__queue_members(const struct mx_queue *s, struct mx_block **list);
 
+/* What others ask, who do not hold the lock. A pass over the warps of block b has ended in which something made
+ * progress; `then`: blocks that the calling worker has taken. True: the block's turn ends, since other blocks, for one
+ * of which it may be waiting, should have one. */
+bool mx__queue_yields(struct mx_block *b, const struct mx_taken *then);
+/* Whether a block waits for a worker, to start or for another turn. */
+bool mx__queue_others_wait(const struct mx_launch *l, const struct mx_taken *then);
+
+/* For debuggers, while nothing else is running. The blocks of parked units, in no order, into list, which has room for
+ * l->resident; all block objects, in use or not, into such a list. */
+uint32_t mx__queue_list_parked(struct mx_launch *l, struct mx_block **list);
+uint32_t mx__queue_list_made(struct mx_launch *l, struct mx_block **list);
+/* Where every block is, to be gone back to. Save: malloc'ed; NULL: out of memory. The block that runs is the caller's
+ * business. */
+struct mx_queue_state;
+struct mx_queue_state *mx__queue_save(const struct mx_launch *l);
+void mx__queue_restore(struct mx_launch *l, const struct mx_queue_state *state);
+
 #endif

@@ -170,7 +170,7 @@ static const struct mx_insn *wrong_kind(struct mx_exec *x, const struct mx_insn 
                                 kind_names[o->image.kind], kind_names[f->kind]));
 }
 static const struct mx_insn *no_memory(struct mx_exec *x, const struct mx_insn *i) {
-  if (mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
+  if (mx__chain_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
   return mx__trap_at(x, i, MX_TRAP_HOST_MEMORY, x->mask, NULL);
 }
 
@@ -314,7 +314,7 @@ static const struct mx_insn *sample(struct mx_exec *x, const struct mx_insn *i, 
   const struct form *f = form_of(i);
   const uint64_t m = mx__lanes_of(x, i);
   if (f && m && !gather && sample_together(x, i, f, m)) return i + 1;
-  if (mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
+  if (mx__chain_is_stale(x)) return x->event = MX_EV_STALE_WARP, NULL;
   if (!f) return no_memory(x, i);
   struct lookup last = {0};
   struct reading r = {.last = {0}};
@@ -497,7 +497,7 @@ static bool find_elements(struct mx_exec *x, const struct mx_insn *i, const stru
                           bool write, struct reach *r, const struct mx_object **object) {
   struct lookup last = {0};
   const bool together = m && find_together(x, i, f, m, bytes, r, object);
-  if ((!together || x->launch->debug) && mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, false;
+  if ((!together || x->launch->debug) && mx__chain_is_stale(x)) return x->event = MX_EV_STALE_WARP, false;
   MX_FOR_LANES (l, together ? 0 : m) {
     const struct mx_object *o = object_of(x, i, f, MX_OBJECT_SURFACE, &last, l);
     if (!o) return false;

@@ -5,7 +5,7 @@
 #include "compiled_block.h"
 #include "hooks.h"
 #include "launch.h"
-#include "schedule.h"
+#include "queue.h"
 #include "warp.h"
 
 #include <string.h>
@@ -80,7 +80,7 @@ static enum mx_block_status run_member(struct mx_exec *x, struct mx_block *b, st
     b->leader->pass.spun |= !went_on && spun;
     if (!went_on) return MX_BLOCK_PARKED;
     mx__async_round(x, b->leader);
-    if (mx__block_yields(b, then)) return MX_BLOCK_YIELDED;
+    if (mx__queue_yields(b, then)) return MX_BLOCK_YIELDED;
   }
 }
 /* One pass over the blocks of the unit, each of which runs until none of its warps can go on. False: stopped. */
@@ -111,7 +111,7 @@ static enum mx_block_status run_unit(struct mx_exec *x, struct mx_block *leader,
                went_on = leader->pass.went_on;
     memset(&leader->pass, 0, sizeof leader->pass);
     if (!alive) return MX_BLOCK_DONE;
-    if (yielded && (alone || mx__schedule_waits(leader->launch, then))) return MX_BLOCK_YIELDED;
+    if (yielded && (alone || mx__queue_others_wait(leader->launch, then))) return MX_BLOCK_YIELDED;
     if (went_on && !alone) continue; /* a block may have enabled an earlier one to go on */
     if (mx__async_land_wanted(x, leader)) {
       if (atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT)

@@ -10,7 +10,7 @@
 
 /* Where local memory of the current warp begins, also while x->warp is not that warp. */
 MX__INL uint64_t local_memory(const struct mx_exec *x) {
-  return (uint64_t)(uintptr_t)x->block->local + mx__compiled_block_warp(x) * x->lanes * x->local_stride;
+  return (uint64_t)(uintptr_t)x->block->local + mx__chain_warp(x) * x->lanes * x->local_stride;
 }
 
 /* Whether the mask names so few of n lanes that each is looked at alone. Of 32 lanes, at v3 on Zen 5, a load by one

@@ -42,7 +42,7 @@ MX__INL uint64_t address(const void *p, bool narrow, uint64_t off, size_t l) {
 static __attribute__((noinline)) bool search(struct mx_exec *x, const struct mx_insn *i, uint64_t m, const void *p,
                                              bool narrow, unsigned bytes, unsigned space, bool write, struct reach *r) {
   unsigned char *host[MX_MAX_LANES];
-  if (mx__compiled_block_is_stale(x)) return x->event = MX_EV_STALE_WARP, false;
+  if (mx__chain_is_stale(x)) return x->event = MX_EV_STALE_WARP, false;
   for (size_t l = 0; l < x->lanes; l++) r->at[l] = address(p, narrow, (uint64_t)i->off, l);
   if (!mx__access_find(x, i, m, r->at, bytes, space, write, host)) return false;
   const uint64_t some = (uint64_t)(uintptr_t)host[__builtin_ctzll(m)];
@@ -179,7 +179,7 @@ static bool reach(struct mx_exec *x, const struct mx_insn *i, uint64_t m, size_t
   struct mx_bounds *b = &x->bounds[i->index];
   r->uniform_operands = x->uniform_operands;
   if (b->span < bytes || b->span > INT64_MAX || (write && !b->writable) ||
-      (b->kind == MX_LOCAL && mx__compiled_block_is_stale(x)))
+      (b->kind == MX_LOCAL && mx__chain_is_stale(x)))
     return search(x, i, m, p, narrow, bytes, space, write, r);
   bool found;
   if (b->scattered && __builtin_popcountll(m) > FEW_LANES) {
