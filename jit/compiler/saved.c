@@ -1,7 +1,7 @@
 /* Which slots an exit or a barrier need not store: those whose cells in state->spill_area still hold their current
  * values, because nothing has written the slot since an entry loaded it. So the cost of a barrier depends on how many
  * slots have changed since the last one, not on how many are live. Slots that a loop with barriers does not change are
- * stored once, before the loop begins. */
+ * stored once, before the loop begins (exits.c, lw_store_invariants). */
 #include "lowering.h"
 #include "graph.h"
 

@@ -1,5 +1,5 @@
-/* What calls on a device begin and end with: whether it may be used, which thread uses it, and why a call has failed.
- * All other files of this folder stand on this one. */
+/* What calls on a device begin and end with: whether it may be used, which thread uses it, why a call has failed, and
+ * answers copied to the caller's structures. All other files of this folder stand on this one. */
 #include "device.h"
 
 #include <stdarg.h>
