@@ -1,9 +1,10 @@
 /* Loads and stores in compiled code.
  *
- * All lanes are checked against the instruction's cached bounds before memory is touched. Three access patterns have
+ * All lanes are checked against the instruction's cached bounds before memory is touched. Four access patterns have
  * native code: one address for all lanes; a row, in which each lane's element lies behind that of the lane before,
- * moved as vectors; and, where a loop does not change the address, chunks that are each uniform or a row, which is
- * determined outside of the loop (shapes.c). All other accesses, and those that miss the cached bounds, are left to the
+ * moved as vectors; where a loop does not change the address, chunks that are each uniform or a row, which is
+ * determined outside of the loop (shapes.c); and scattered elements whose addresses are made of a 32-bit number in each
+ * lane, by gathers and scatters. All other accesses, and those that miss the cached bounds, are left to the
  * interpreter's body, which also refills the cache. vm/exec/lanes/memory.c defines what an access does; this file must
  * agree with it bit for bit. */
 #include "lowering.h"
@@ -638,9 +639,6 @@ static void by_index(struct lw *l, const struct access *ac, struct memory_bounds
   lw_go(l, ac->end);
 }
 
-/* The same for a slot that holds an address itself, of 32 or 64 bits, about which nothing is known at compile time. The
- * answer holds for the lanes that run in the block, and `first` is the address that lane 0 has or would have. Accesses
- * through the slot, and through its sums with uniform values, share the answer under any mask. */
 /* Whether instruction k is an unguarded copy of slot `from`, or an unguarded sum of it and a uniform value, which is
  * then operand `plus` (0: a copy). */
 static bool is_offset_copy(const struct lw *l, uint32_t k, uint32_t *from, unsigned *plus) {
@@ -676,6 +674,9 @@ void lw_piece_step(struct lw *l) {
   l->pieces[s[0]].ins = i + 1;
 }
 #define MOST_COPIES 16
+/* As piece_of, for a slot that holds an address itself, of 32 or 64 bits, about which nothing is known at compile time.
+ * The answer holds for the lanes that run in the block, and `first` is the address that lane 0 has or would have.
+ * Accesses through the slot, and through its sums with uniform values, share the answer under any mask. */
 static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned stride, unsigned copies) {
   struct jx *j = &l->j;
   const struct ja *a = l->a;
