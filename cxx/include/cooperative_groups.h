@@ -1,5 +1,5 @@
-/* Cooperative groups: blocks, grids, tiles of warps and the lanes that are together, on barriers, shuffles and votes.
- * Groups of one warp know which of its lanes they are. */
+/* Cooperative groups: blocks, clusters, grids, tiles of a warp and the active lanes of a warp, made of barriers,
+ * shuffles and votes. A group within a warp keeps the mask of its lanes. */
 #ifndef MX_CXX_COOPERATIVE_GROUPS_H
 #define MX_CXX_COOPERATIVE_GROUPS_H
 #include "mx/runtime.h"
@@ -14,12 +14,12 @@ __MX_DEVICE unsigned int lane() {
   return r;
 }
 __MX_DEVICE int count(__mx_mask m) { return sizeof m == 8 ? __popcll((long long)m) : __popc((int)m); }
-/* The lane of the k-th bit of a mask, which has so many. */
+/* The position of the k-th set bit of m, counted from 0; m has more than k bits set. */
 __MX_DEVICE int place(__mx_mask m, int k) {
   while (k--) m &= m - 1;
   return sizeof m == 8 ? __ffsll((long long)m) - 1 : __ffs((int)m) - 1;
 }
-/* Values of any type travel in words. */
+/* Applies f, which moves one 32-bit word between lanes, to each word of a value of any type. */
 template <class T, class F> __MX_DEVICE T by_words(T v, F f) {
   union {
     T value;
@@ -49,7 +49,7 @@ public:
 __MX_DEVICE thread_block this_thread_block() { return thread_block(); }
 
 class grid_group {
-  /* The workspace of a cooperative launch: its size, then a word that counts arrivals. */
+  /* A cooperative launch has a workspace: a word with its size, then the word that counts arrivals at the barrier. */
   __device__ static unsigned int *arrivals() {
     unsigned int high, low;
     __asm__("mov.b32 %0, %%envreg1;" : "=r"(high));
@@ -60,8 +60,9 @@ class grid_group {
 
 public:
   __device__ static bool is_valid() { return arrivals() != (unsigned int *)0; }
-  /* One thread of each block arrives; the last one opens the way for all. Half of the numbers are one turn of the
-   * barrier. */
+  /* One thread of each block adds to the word and then waits until the word's top bit changes. The first block adds
+   * 2^31 less the number of the others and each other block adds 1, so that all of them together add 2^31, which
+   * changes the top bit and leaves the other bits as they were. */
   __device__ static void sync() {
     __syncthreads();
     if (!thread_block::thread_rank()) {
@@ -91,7 +92,7 @@ public:
 };
 __MX_DEVICE grid_group this_grid() { return grid_group(); }
 
-/* The grids of all devices of one launch: of one where the launch is of one device. */
+/* The grids of one launch on several devices. A launch on one device has one grid. */
 class multi_grid_group {
 #define __MX_OF_GRIDS(c_, type_, name_) \
   static __inline__ __device__ type_ name_() { \
@@ -115,7 +116,7 @@ public:
 };
 __MX_DEVICE multi_grid_group this_multi_grid() { return multi_grid_group(); }
 
-/* Blocks that run at once and reach each other's shared memory. */
+/* Blocks that run at the same time and can access each other's shared memory. */
 class cluster_group {
 #define __MX_REGISTER(name_, register_) \
   static __inline__ __device__ unsigned int name_() { \
@@ -156,7 +157,8 @@ public:
   __device__ static dim3 dim_threads() {
     return dim3(dim_x() * blockDim.x, dim_y() * blockDim.y, dim_z() * blockDim.z);
   }
-  /* the same place in the shared memory of another block; which block's an address is */
+  /* map_shared_rank: the address of the same variable in the shared memory of the block with that rank.
+   * query_shared_rank: the rank of the block whose shared memory the address is in. */
   template <class T> __device__ static T *map_shared_rank(T *p, int rank) {
     T *r;
     __asm__("mapa.u64 %0, %1, %2;" : "=l"(r) : "l"(p), "r"(rank));
@@ -212,7 +214,7 @@ public:
   template <class T> __device__ __mx_mask match_all(T v, int &p) const { return pack(__match_all_sync(lanes, v, &p)); }
 
 private:
-  /* a mask of the warp's lanes, by ranks */
+  /* Turns a mask of the warp's lanes into one of ranks in the group. */
   __device__ __mx_mask pack(__mx_mask m) const {
     __mx_mask r = 0;
     int k = 0;
@@ -243,10 +245,10 @@ public:
   __device__ bool is_valid() const { return true; }
 };
 
-/* SIZE: a power of two, at most the lanes of a warp. */
+/* SIZE is a power of two, at most the number of lanes of a warp. */
 template <unsigned int SIZE, class Parent = void> class thread_block_tile;
 namespace __mx {
-/* How many threads the group has of which a tile is a part, and which of them the thread is. */
+/* The size of the group that a tile is a part of, and the thread's rank in that group. */
 template <class Parent> struct whole {
   __device__ static unsigned int size() { return thread_block::size(); }
   __device__ static unsigned int rank() { return thread_block::thread_rank(); }
@@ -315,7 +317,8 @@ template <class G> __MX_DEVICE coalesced_group tiled_partition(const G &g, unsig
 }
 template <class G, class L> __MX_DEVICE coalesced_group labeled_partition(const G &g, L label) {
   __mx_mask own = __match_any_sync(g.__mx_lanes(), label), lowest = own & -own;
-  __mx_mask first = __ballot_sync(g.__mx_lanes(), (__mx_mask)1 << __mx::lane() == lowest); /* of each part */
+  /* the lowest lane of each part */
+  __mx_mask first = __ballot_sync(g.__mx_lanes(), (__mx_mask)1 << __mx::lane() == lowest);
   return coalesced_group(own, (unsigned)__mx::count(first & (lowest - 1)), (unsigned)__mx::count(first));
 }
 template <class G> __MX_DEVICE coalesced_group binary_partition(const G &g, bool p) {
@@ -356,7 +359,7 @@ template <class T, class Op> __MX_DEVICE T reduce(const coalesced_group &g, T v,
   for (unsigned int k = 1; k < g.size(); k++) sum = op(sum, g.shfl(v, k));
   return sum;
 }
-/* what one instruction does */
+/* Reductions for which there is an instruction. */
 #define __MX_REDUCE(type_, op_, how_) \
   template <unsigned int SIZE, class P> \
   __MX_DEVICE type_ reduce(const thread_block_tile<SIZE, P> &g, type_ v, op_<type_>) { \
@@ -393,7 +396,7 @@ template <class G, class T> __MX_DEVICE T exclusive_scan(const G &g, T v) { retu
 template <class G, class F, class... A> __MX_DEVICE void invoke_one(const G &g, F &&f, A &&...args) {
   if (g.thread_rank() == 0) static_cast<F &&>(f)(static_cast<A &&>(args)...);
 }
-/* and whose result all of them get */
+/* The same, and all threads of the group get the result. */
 template <class G, class F, class... A>
 __MX_DEVICE auto invoke_one_broadcast(const G &g, F &&f, A &&...args)
     -> decltype(static_cast<F &&>(f)(static_cast<A &&>(args)...)) {
@@ -402,9 +405,9 @@ __MX_DEVICE auto invoke_one_broadcast(const G &g, F &&f, A &&...args)
   return g.shfl(r, 0);
 }
 
-/* ---- copies by all threads of a group; they are there when it has waited: asynchronous ones of whole words from
- * global to shared memory, any others at once
- * -----------------------------------------------------------------------------*/
+/* ---- copies by all threads of a group ---------------------------------------------------------------------------*/
+/* Whole words are copied from global to shared memory asynchronously, anything else at once. After wait(), all threads
+ * of the group see the data. */
 template <class G, class T, class Shape>
 __MX_DEVICE void memcpy_async(const G &g, T *__restrict__ to, const T *__restrict__ from, const Shape &shape) {
   const size_t bytes = shape, all = (size_t)to | (size_t)from | bytes;
@@ -428,7 +431,7 @@ __MX_DEVICE void memcpy_async(const G &g, T *__restrict__ to, const T *__restric
                        : "memory");
   __asm__ volatile("cp.async.commit_group;" : : : "memory");
 }
-/* so many elements as the smaller layout has */
+/* Copies as many elements as the smaller of the two layouts has. */
 template <class G, class T, class To, class From>
 __MX_DEVICE void memcpy_async(const G &g, T *__restrict__ to, const To &toLayout, const T *__restrict__ from,
                               const From &fromLayout) {

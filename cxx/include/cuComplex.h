@@ -1,4 +1,4 @@
-/* Complex numbers: cuFloatComplex and cuDoubleComplex, their arithmetic for both sides. */
+/* Complex numbers: cuFloatComplex and cuDoubleComplex, their arithmetic for host and kernels. */
 #ifndef MX_CXX_CUCOMPLEX_H
 #define MX_CXX_CUCOMPLEX_H
 #include "mx/vector.h"

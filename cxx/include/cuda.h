@@ -1,4 +1,4 @@
-/* The driver's API: modules, launches, memory, streams and events under their cu… names. */
+/* The driver's API: the cu… functions for modules, launches, memory, streams and events. */
 #ifndef MX_CXX_CUDA_H
 #define MX_CXX_CUDA_H
 #include "mx/driver.h"

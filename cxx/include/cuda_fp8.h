@@ -1,4 +1,4 @@
-/* Numbers of eight bits: __nv_fp8_e4m3, __nv_fp8_e5m2, and two and four of them. */
+/* The 8-bit floating-point types __nv_fp8_e4m3 and __nv_fp8_e5m2, and vectors of two and four of them. */
 #ifndef MX_CXX_CUDA_FP8_H
 #define MX_CXX_CUDA_FP8_H
 #include "cuda_bf16.h"
@@ -10,7 +10,7 @@ typedef unsigned int __nv_fp8x4_storage_t;
 typedef enum __nv_saturation_t { __NV_NOSAT, __NV_SATFINITE } __nv_saturation_t;
 typedef enum __nv_fp8_interpretation_t { __NV_E4M3, __NV_E5M2 } __nv_fp8_interpretation_t;
 
-/* Rounded to the nearest, ties to even. Every type that is converted is a double without loss. */
+/* Rounds to the nearest, ties to even. Narrower floating-point types are converted to double first, which is exact. */
 __MX_BOTH __nv_fp8_storage_t __nv_cvt_double_to_fp8(double x, __nv_saturation_t saturate,
                                                     __nv_fp8_interpretation_t kind) {
   const bool wide = kind == __NV_E5M2;
@@ -35,7 +35,7 @@ __MX_BOTH __nv_fp8_storage_t __nv_cvt_double_to_fp8(double x, __nv_saturation_t 
   if (code > most) code = saturate == __NV_SATFINITE ? most : beyond;
   return (__nv_fp8_storage_t)(sign | code);
 }
-/* Of a narrower type a NaN has neither sign nor bits. */
+/* A NaN of a type narrower than double becomes 0x7F, without its sign. */
 __MX_BOTH __nv_fp8_storage_t __nv_cvt_float_to_fp8(float x, __nv_saturation_t saturate,
                                                    __nv_fp8_interpretation_t kind) {
   return x != x ? 0x7F : __nv_cvt_double_to_fp8(x, saturate, kind);
@@ -59,14 +59,14 @@ __MX_PAIR(__nv_cvt_bfloat16raw2_to_fp8x2, __nv_bfloat162_raw, __nv_cvt_bfloat16r
           __nv_bfloat16_raw{v.y})
 #undef __MX_PAIR
 
-/* A half has all of both kinds. */
+/* A half can represent every value of both types. */
 __MX_BOTH __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t x, __nv_fp8_interpretation_t kind) {
   unsigned u = (unsigned)x << 8;
   if (kind == __NV_E5M2) return __half_raw{(unsigned short)((u & 0x7FFF) > 0x7C00 ? 0x7FFF : u)};
   const unsigned sign = u & 0x8000, a = x & 0x7F;
   if (a == 0x7F) return __half_raw{0x7FFF};
   if (a >= 8) return __half_raw{(unsigned short)(sign | ((a << 7) + 0x2000))};
-  unsigned bits = 0; /* a * 2^-9, which is normal as a half */
+  unsigned bits = 0; /* a subnormal, of the value a * 2^-9, which a half represents as a normal number */
   if (a) {
     const int top = a >= 4 ? 2 : a >= 2 ? 1 : 0;
     bits = (unsigned)(top + 6) << 10 | (a << (10 - top) & 0x3FF);
@@ -139,7 +139,8 @@ __MX_BOTH __half2_raw __nv_cvt_fp8x2_to_halfraw2(__nv_fp8x2_storage_t x, __nv_fp
                     (float)__half(__half_raw{b.y})}; \
     } \
   };
-/* __nv_fp8_e4m3 has pairs called __nv_fp8x2_e4m3: the number stands in the middle of the name. */
+/* The vector of two __nv_fp8_e4m3 is called __nv_fp8x2_e4m3, with the size in the middle of the name, which pasting at
+ * its end cannot give. */
 #define __MX_PASTE(name_, n_) __MX_NAME_##n_##_##name_
 #define __MX_NAME_x2___nv_fp8_e4m3 __nv_fp8x2_e4m3
 #define __MX_NAME_x4___nv_fp8_e4m3 __nv_fp8x4_e4m3

@@ -1,4 +1,4 @@
-/* Asynchronous copies of one thread, in batches. */
+/* A thread's asynchronous copies in batches (__pipeline_…) and barriers in shared memory (__mbarrier_…). */
 #ifndef MX_CXX_CUDA_PIPELINE_H
 #define MX_CXX_CUDA_PIPELINE_H
 #include "mx/runtime.h"
@@ -21,7 +21,7 @@ __MX_DEVICE void __pipeline_memcpy_async(void *__restrict__ to, const void *__re
 }
 __MX_DEVICE void __pipeline_commit() { __asm__ volatile("__pipeline_commit;" : : : "memory"); }
 #define __pipeline_wait_prior(n_) __mx_pipeline_wait_prior((unsigned int)(n_))
-/* the instruction has the number in it */
+/* The instruction takes an immediate. */
 __MX_DEVICE void __mx_pipeline_wait_prior(unsigned int n) {
   if (n == 0) __asm__ volatile("__pipeline_wait_prior 0;" : : : "memory");
   else if (n == 1) __asm__ volatile("__pipeline_wait_prior 1;" : : : "memory");

@@ -1,6 +1,6 @@
 /* Random numbers in kernels: Philox4x32 with ten rounds (Salmon and others, 2011), XORWOW (Marsaglia, 2003) and
- * MRG32k3a (L'Ecuyer, 1999). For a seed, a sequence and an offset the numbers are those that other implementations of
- * this interface give, and what distributions take of them, too, but for Poisson's with a mean of 64 and more. */
+ * MRG32k3a (L'Ecuyer, 1999). For the same seed, sequence and offset, generators and distributions give the same numbers
+ * as other implementations of this interface; only the Poisson distribution with a mean of 64 or more differs. */
 #ifndef MX_CXX_CURAND_KERNEL_H
 #define MX_CXX_CURAND_KERNEL_H
 #include "mx/runtime.h"
@@ -94,7 +94,8 @@ __MX_DEVICE void __mx_xorwow_step(unsigned int *v) {
   v[0] = v[1], v[1] = v[2], v[2] = v[3], v[3] = v[4];
   v[4] = (v[4] ^ v[4] << 4) ^ (t ^ t << 1);
 }
-/* So many steps as a polynomial says: the sum of the states at its powers. */
+/* Goes n steps forward. The polynomial is z^n modulo the minimal polynomial of a step (tools/tables/jumps.py), so that
+ * the state after n steps is the sum (exclusive or) of the states after k steps for all k whose coefficient is 1. */
 static __device__ __attribute__((noinline)) void __mx_xorwow_jump(unsigned int *v, const unsigned int *polynomial) {
   unsigned int sum[5] = {0, 0, 0, 0, 0};
   for (int word = 0; word < 5; word++)
@@ -118,7 +119,7 @@ __MX_DEVICE void skipahead(unsigned long long n, curandStateXORWOW *s) {
   for (int k = 0; n >> k; k++)
     if (n >> k & 1) __mx_xorwow_jump(s->v, __mx_xorwow_powers[k]);
 }
-/* 2^67 numbers each: as many as the other word of the state has values, many times, so that it does not change */
+/* A sequence has 2^67 numbers. That is a multiple of 2^32, the period of d, which therefore stays the same. */
 __MX_DEVICE void skipahead_sequence(unsigned long long n, curandStateXORWOW *s) {
   unsigned int low = (unsigned int)n, high = (unsigned int)(n >> 32);
   for (int k = 0; k < 8; k++)
@@ -148,7 +149,7 @@ __MX_DEVICE unsigned int __mx_times(const unsigned int *a, const unsigned int *b
                          (__mx_wide)a[2] * b[2 * stride] % M) %
                         M);
 }
-/* The state after n times what a matrix does. */
+/* Multiplies the state n times by the matrix, modulo M. */
 template <unsigned int M>
 static __device__ __attribute__((noinline)) void __mx_mrg_jump(unsigned int *v, const unsigned int *matrix,
                                                                unsigned long long n) {
@@ -175,12 +176,12 @@ __MX_DEVICE void skipahead(unsigned long long n, curandStateMRG32k3a *s) {
   __mx_mrg_jump<__MX_MRG1>(s->s1, __mx_mrg_step1, n);
   __mx_mrg_jump<__MX_MRG2>(s->s2, __mx_mrg_step2, n);
 }
-/* 2^76 numbers each */
+/* A subsequence has 2^76 numbers. */
 __MX_DEVICE void skipahead_subsequence(unsigned long long n, curandStateMRG32k3a *s) {
   __mx_mrg_jump<__MX_MRG1>(s->s1, __mx_mrg_subsequence1, n);
   __mx_mrg_jump<__MX_MRG2>(s->s2, __mx_mrg_subsequence2, n);
 }
-/* 2^127 numbers each */
+/* A sequence has 2^127 numbers. */
 __MX_DEVICE void skipahead_sequence(unsigned long long n, curandStateMRG32k3a *s) {
   __mx_mrg_jump<__MX_MRG1>(s->s1, __mx_mrg_sequence1, n);
   __mx_mrg_jump<__MX_MRG2>(s->s2, __mx_mrg_sequence2, n);
@@ -196,7 +197,7 @@ __MX_DEVICE void curand_init(unsigned long long seed, unsigned long long subsequ
   skipahead(offset, s);
 }
 
-/* ---- uniform: above 0, up to 1 ----------------------------------------------------------------------------------*/
+/* ---- uniform distribution: greater than 0, at most 1 ------------------------------------------------------------*/
 __MX_DEVICE float __mx_uniform(unsigned int x) { return x * 2.3283064365386963e-10f + 1.1641532182693481e-10f; }
 __MX_DEVICE double __mx_uniform(unsigned int x, unsigned int y) {
   return (double)(x ^ (unsigned long long)y << 21) * 1.1102230246251565e-16 + 5.551115123125783e-17;
@@ -212,7 +213,7 @@ __MX_DEVICE float4 curand_uniform4(curandStatePhilox4_32_10 *s) {
   const uint4 r = curand4(s);
   return make_float4(__mx_uniform(r.x), __mx_uniform(r.y), __mx_uniform(r.z), __mx_uniform(r.w));
 }
-/* of 32 bits only, as elsewhere */
+/* Has 32 random bits only, as in other implementations. */
 __MX_DEVICE double curand_uniform_double(curandStatePhilox4_32_10 *s) {
   return curand(s) * 2.3283064365386963e-10 + 2.3283064365386963e-10;
 }
@@ -225,7 +226,8 @@ __MX_DEVICE double4 curand_uniform4_double(curandStatePhilox4_32_10 *s) {
   return make_double4(a.x, a.y, b.x, b.y);
 }
 
-/* ---- normal: in pairs, by Box and Muller's way; a single one leaves the other for the next call -----------------*/
+/* ---- normal distribution ----------------------------------------------------------------------------------------*/
+/* The Box-Muller transform gives two numbers. A function that returns one keeps the other for its next call. */
 __MX_DEVICE float2 __mx_normal(float uniform, float angle) {
   const float radius = sqrtf(-2.0f * logf(uniform));
   float2 r;
@@ -259,7 +261,7 @@ __MX_DEVICE double2 curand_normal2_double(curandStateMRG32k3a *s) {
   const double x = curand_uniform_double(s), y = curand_uniform_double(s) * 2.0;
   return __mx_normal(x, y);
 }
-/* What is left for the next call belongs to the distribution that left it. */
+/* Which distribution has kept a number: another distribution does not use it. */
 enum { __MX_NO_EXTRA, __MX_EXTRA_NORMAL, __MX_EXTRA_LOG_NORMAL };
 #define __MX_ONE_OF_TWO(t_, name_, d_, parameters_, which_, of_) \
   template <class S> __MX_DEVICE t_ name_##d_ parameters_ { \
@@ -292,7 +294,7 @@ __MX_DEVICE double4 curand_normal4_double(curandStatePhilox4_32_10 *s) {
   return make_double4(a.x, a.y, b.x, b.y);
 }
 
-/* ---- made of normal ones ----------------------------------------------------------------------------------------*/
+/* ---- log-normal distribution, in pairs and fours ----------------------------------------------------------------*/
 template <class S> __MX_DEVICE float2 curand_log_normal2(S *s, float mean, float deviation) {
   const float2 r = curand_normal2(s);
   return make_float2(expf(mean + deviation * r.x), expf(mean + deviation * r.y));
@@ -312,7 +314,8 @@ __MX_DEVICE double4 curand_log_normal4_double(curandStatePhilox4_32_10 *s, doubl
                       exp(mean + deviation * r.w));
 }
 
-/* ---- Poisson's: a product of uniform ones for small means, which is Knuth's way, else near the normal one -------*/
+/* ---- Poisson distribution ---------------------------------------------------------------------------------------*/
+/* Knuth's method, a product of uniform numbers, for means below 64, and the normal approximation for others. */
 template <class S> __MX_DEVICE unsigned int curand_poisson(S *s, double mean) {
   if (mean >= 64.0) {
     const double r = mean + sqrt(mean) * curand_normal_double(s) + 0.5;

@@ -1,4 +1,4 @@
-/* Types of the elements that libraries take, by number. */
+/* The numbers by which libraries (cuBLAS and others) name the types of elements. */
 #ifndef MX_CXX_LIBRARY_TYPES_H
 #define MX_CXX_LIBRARY_TYPES_H
 #include "mx/runtime.h"

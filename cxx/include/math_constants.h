@@ -1,4 +1,4 @@
-/* Constants under CUDA's names. */
+/* Mathematical constants under CUDA's names. */
 #ifndef MX_CXX_MATH_CONSTANTS_H
 #define MX_CXX_MATH_CONSTANTS_H
 #define CUDART_INF_F __builtin_huge_valf()

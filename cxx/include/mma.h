@@ -1,12 +1,12 @@
-/* Matrix fragments: nvcuda::wmma and the guide's wmma, on mx's matrix instructions. A fragment's registers are those of
- * a warp of 32 or of 64 lanes; what is in which is the machine's business. */
+/* Matrix fragments: nvcuda::wmma and the guide's wmma, on mx's matrix instructions. A fragment's elements are spread
+ * over the registers of a warp's 32 or 64 lanes; only the instructions know which element is in which register. */
 #ifndef MX_CXX_MMA_H
 #define MX_CXX_MMA_H
 #include "mx/bfloat16.h"
 #include "mx/half.h"
 
 #ifdef __CUDA__
-/* registers of a lane, where 32 lanes have so many */
+/* The number of registers per lane, by the number that each lane of a warp of 32 has. */
 #if __MX_LANES == 64
 #define __MX_N8 4
 #define __MX_N4 2
@@ -20,7 +20,7 @@
 #endif
 #define __MX_CAT(a_, b_) __MX_CAT_(a_, b_)
 #define __MX_CAT_(a_, b_) a_##b_
-/* operands: their place in the text, and what they are */
+/* A list of registers: __MX_TEXT is its text in the assembly, __MX_WORDS the operands for it. */
 #define __MX_TEXT(n_, p_) __MX_CAT(__MX_TEXT, __MX_CAT(__MX_N, n_))(p_)
 #define __MX_TEXT1(p_) "{%[" #p_ "0]}"
 #define __MX_TEXT2(p_) "{%[" #p_ "0], %[" #p_ "1]}"
@@ -137,7 +137,7 @@ template <class Use, int m, int n, int k, class T, class Layout = void> class fr
   __MX_PRODUCT_OF(col_major, ".col", row_major, ".row", __VA_ARGS__) \
   __MX_PRODUCT_OF(col_major, ".col", col_major, ".col", __VA_ARGS__)
 
-/* of each shape: what a, b and sums have in registers */
+/* For each shape: the numbers of registers of a, of b and of the sums, for 32 lanes. */
 #define __MX_U unsigned int
 #define __MX_SAT ".satfinite"
 #define __MX_SHAPE_F16(m_, n_, k_) \
@@ -171,7 +171,7 @@ __MX_PRODUCT(16, 16, 8, precision::tf32, float, ".f32.tf32.tf32.f32", __MX_SAT, 
 __MX_INPUTS(8, 8, 4, double, ".f64", double, double, "d", 1, 1)
 __MX_SUMS(8, 8, 4, double, ".f64", double, "d", 2)
 __MX_PRODUCT(8, 8, 4, double, double, ".f64.f64.f64.f64", "", double, "d", 1, 1, double, "d", 2)
-/* of 4 bits and of one: eight and 32 in a word, a in rows and b in columns */
+/* Elements of 4 bits and of one bit, 8 or 32 of which are in a word; a is stored by rows and b by columns only. */
 #define __MX_SHAPE_SMALL(k_, t_, name_) \
   __MX_LOAD(matrix_a, "a", 8, 8, k_, t_, name_, row_major, ".row", __MX_U, __MX_U, "r", 1) \
   __MX_LOAD(matrix_b, "b", 8, 8, k_, t_, name_, col_major, ".col", __MX_U, __MX_U, "r", 1)

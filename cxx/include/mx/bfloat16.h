@@ -1,4 +1,4 @@
-/* __nv_bfloat16 and its pair, which are maca_bfloat16 and maca_bfloat162 too. */
+/* __nv_bfloat16 and the pair __nv_bfloat162, which are also called maca_bfloat16 and maca_bfloat162. */
 #ifndef MX_CXX_BFLOAT16_H
 #define MX_CXX_BFLOAT16_H
 #include "mx/vector.h"
@@ -26,7 +26,7 @@ __MX_HOST float __mx_bfloat16_value(unsigned short h) { return __builtin_bit_cas
 #include "mx/narrow.h"
 #undef maca_bfloat16
 #undef maca_bfloat162
-/* not in the vendors' lists, which have their like for __half */
+/* The vendors' lists have these two for __half only. */
 __MX_DEVICE __nv_bfloat16 __low2bfloat16(__nv_bfloat162 a) { return a.x; }
 __MX_DEVICE __nv_bfloat16 __short_as_bfloat16(short i) { return __nv_bfloat16_raw{(unsigned short)i}; }
 typedef __nv_bfloat16 maca_bfloat16;

@@ -1,5 +1,6 @@
-/* The least and the greatest of sums and of three, for dynamic programming: of 32 bits, and of pairs of 16, on both
- * sides. With _relu the result is at least zero. */
+/* The DPX functions for dynamic programming, for host and kernels: minimum and maximum of three values (__vimax3_s32),
+ * of a sum and a value (__viaddmax_s32) and with a flag that tells which was taken (__vibmax_s32), on 32-bit integers
+ * and on pairs of 16-bit ones. With _relu the result is at least zero. */
 #ifndef MX_CXX_CHAINS_H
 #define MX_CXX_CHAINS_H
 #include "mx/keywords.h"
@@ -7,7 +8,7 @@
 template <class T> __MX_BOTH T __mx_pick(T a, T b, bool greatest) { return (greatest ? a >= b : a <= b) ? a : b; }
 template <class T> __MX_BOTH T __mx_sum(T a, T b) { return (T)((unsigned int)a + (unsigned int)b); }
 __MX_BOTH int __mx_not_below_zero(int a) { return a < 0 ? 0 : a; }
-/* the halves of a word, by themselves */
+/* Applies f to the low halves and to the high halves of words. */
 template <class T, class F> __MX_BOTH unsigned int __mx_halves(unsigned int a, unsigned int b, unsigned int c, F f) {
   const T low = f((T)a, (T)b, (T)c), high = f((T)(a >> 16), (T)(b >> 16), (T)(c >> 16));
   return (unsigned int)(unsigned short)high << 16 | (unsigned short)low;

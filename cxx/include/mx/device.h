@@ -1,4 +1,5 @@
-/* The guides' functions for kernels that take any type, and those made of the table of all of them. */
+/* The programming guides' functions for kernels: overloads and templates are written here, all others come from
+ * docs/guide.tsv (functions_device.h). */
 #ifndef MX_CXX_DEVICE_H
 #define MX_CXX_DEVICE_H
 #include "mx/vector.h"
@@ -12,7 +13,7 @@ typedef unsigned int __mx_mask;
 #endif
 
 #include "mx/chains.h"
-#if __MX_LANES == 32 /* functions without masks are of warps of 64 lanes, and written below for the others */
+#if __MX_LANES == 32 /* the vendors' list has these for warps of 64 lanes only; see below for 32 */
 #define __any __mx_any_of_64
 #define __all __mx_all_of_64
 #define __ballot __mx_ballot_of_64
@@ -22,7 +23,8 @@ typedef unsigned int __mx_mask;
 #undef __all
 #undef __ballot
 
-/* the position of the offset-th bit set of mask from base on, or before it where offset is negative; -1: none */
+/* The position of the offset-th set bit of mask, counted upwards from bit base, or downwards if offset is negative; all
+ * ones if there is none. */
 __MX_DEVICE unsigned int __fns(unsigned int mask, unsigned int base, int offset) {
   unsigned int r;
   __asm__("fns.b32 %0, %1, %2, %3;" : "=r"(r) : "r"(mask), "r"(base), "r"(offset));
@@ -84,7 +86,7 @@ __MX_MATCH(double, "d", ".f64")
 __MX_DEVICE void __syncwarp(__mx_mask mask = (__mx_mask)-1) {
   __asm__ volatile("__syncwarp %0;" : : __MX_MASK(mask) : "memory");
 }
-/* Of the lanes that are there. */
+/* The forms without a mask, for the active lanes. */
 #if __MX_LANES == 64
 #define __MX_SHUFFLE_(t_, c_, s_, fn_, how_) \
   __MX_DEVICE t_ fn_(t_ var, how_ lane, int width = warpSize) { \
@@ -110,7 +112,7 @@ __MX_SHUFFLE(float, "f", ".f32")
 #undef __MX_SHUFFLE
 #undef __MX_SHUFFLE_
 
-/* clang's headers declare these, and nobody defines them. */
+/* clang's headers declare these two, but do not define them. */
 __MX_DEVICE float nanf(const char *tag) {
   float r;
   __asm__("nanf.f32 %0, %1;" : "=f"(r) : "l"(tag));
@@ -139,11 +141,11 @@ __MX_STORE(__stcs)
 __MX_STORE(__stwt)
 #undef __MX_LOAD
 #undef __MX_STORE
-/* where long is as wide as long long, which alone is in the vendors' list */
+/* The vendors' list has this for unsigned long long only, which is as wide as unsigned long here. */
 __MX_DEVICE unsigned long atomicAdd(unsigned long *address, unsigned long val) {
   return atomicAdd((unsigned long long *)address, (unsigned long long)val);
 }
-/* of pairs and fours each component by itself, as there */
+/* Each component is added atomically, but not all of them at once. */
 __MX_DEVICE float2 atomicAdd(float2 *address, float2 val) {
   return float2{atomicAdd(&address->x, val.x), atomicAdd(&address->y, val.y)};
 }
@@ -162,7 +164,7 @@ __MX_DEVICE void __assume(bool exp) { __builtin_assume(exp); }
 #define __prof_trigger(counter_) __asm__ volatile("__prof_trigger %0;" : : "n"(counter_) : "memory")
 
 /* ---- what clang's headers leave out of the mathematical functions -----------------------------------------------*/
-/* of two integers the wider type, without a sign if one has none; of two NaN the first */
+/* The result of two integers is unsigned if one of them is. Of two NaNs, max and min in kernels give the first. */
 #define __MX_SMALLER_LARGER(t_, a_, b_) \
   __MX_BOTH t_ max(a_ a, b_ b) { return (t_)a > (t_)b ? (t_)a : (t_)b; } \
   __MX_BOTH t_ min(a_ a, b_ b) { return (t_)a < (t_)b ? (t_)a : (t_)b; }
@@ -188,7 +190,7 @@ __MX_SMALLER_LARGER(double, float, double, )
 __MX_SMALLER_LARGER(double, double, float, )
 #undef __MX_SMALLER_LARGER
 
-/* of a float under the name of the double, which clang's headers declare and leave to others */
+/* Overloads for float under the names of the functions of double, which clang's headers declare, but do not define. */
 #define __MX_FLOAT1(r_, name_) \
   __MX_DEVICE r_ name_(float a) { return name_##f(a); }
 #define __MX_FLOAT2(name_, b_) \

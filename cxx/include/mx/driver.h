@@ -1,9 +1,9 @@
-/* Numbers and types of the driver's API, for programs and for the runtime; handles stand in cuda.h. */
+/* Constants and structures of the driver's API, for programs and for the runtime. Handles' types are in cuda.h. */
 #ifndef MX_CXX_DRIVER_H
 #define MX_CXX_DRIVER_H
 #include "mx/runtime.h"
 
-/* X(name, number): they are the runtime's */
+/* X(name, number): the numbers are those of the runtime's errors. */
 #define MX_CU_ERRORS(X) \
   X(CUDA_SUCCESS, 0) \
   X(CUDA_ERROR_INVALID_VALUE, 1) \
@@ -131,7 +131,7 @@ typedef struct {
   enum cudaLaunchAttributeID id;
   char pad[4];
   cudaLaunchAttributeValue value;
-} CUlaunchAttribute; /* as cudaLaunchAttribute */
+} CUlaunchAttribute; /* laid out as cudaLaunchAttribute */
 typedef struct {
   unsigned int gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
   cudaStream_t hStream;
@@ -205,7 +205,7 @@ typedef struct CUDA_ARRAY3D_DESCRIPTOR_st {
 #define CUDA_ARRAY3D_CUBEMAP 4
 #define CUDA_ARRAY3D_TEXTURE_GATHER 8
 
-/* Of resources, addresses and filters the numbers are the runtime's. */
+/* Kinds of resources, addressing modes and filter modes have the runtime's numbers. */
 #define CUresourcetype enum cudaResourceType
 #define CU_RESOURCE_TYPE_ARRAY cudaResourceTypeArray
 #define CU_RESOURCE_TYPE_MIPMAPPED_ARRAY cudaResourceTypeMipmappedArray
@@ -262,7 +262,7 @@ typedef struct CUDA_KERNEL_NODE_PARAMS_st {
   struct CUfunc_st *func;
   unsigned int gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes;
   void **kernelParams, **extra;
-  struct CUfunc_st *kern; /* the same as func */
+  struct CUfunc_st *kern; /* not read: func is the kernel */
   struct CUctx_st *ctx;
 } CUDA_KERNEL_NODE_PARAMS;
 typedef struct CUDA_MEMSET_NODE_PARAMS_st {

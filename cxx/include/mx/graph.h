@@ -1,4 +1,4 @@
-/* Graphs and pools of memory: types and calls of the runtime, for C and C++. Part of runtime.h. */
+/* Graphs and memory pools: types and calls of the runtime, for C and C++. Part of runtime.h. */
 #ifndef MX_CXX_GRAPH_H
 #define MX_CXX_GRAPH_H
 
@@ -117,7 +117,7 @@ struct cudaEventRecordNodeParams {
 struct cudaMemFreeNodeParams {
   void *dptr;
 };
-/* What any node may be made of. */
+/* The parameters of a node of any kind. */
 struct cudaGraphNodeParams {
   enum cudaGraphNodeType type;
   int reserved0[3];
@@ -150,7 +150,7 @@ typedef struct CUuserObject_st *cudaUserObject_t;
 #ifdef __cplusplus
 extern "C" {
 #endif
-/* For each kind of node whose parameters are one structure. */
+/* The calls for each kind of node whose parameters are one structure. */
 #define __MX_NODE(kind_, type_) \
   cudaError_t cudaGraph##kind_##NodeGetParams(cudaGraphNode_t node, type_ *params); \
   cudaError_t cudaGraph##kind_##NodeSetParams(cudaGraphNode_t node, const type_ *params); \
@@ -184,7 +184,8 @@ cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node, enum cudaLaunc
                                             const cudaLaunchAttributeValue *value);
 cudaError_t cudaGraphKernelNodeGetAttribute(cudaGraphNode_t node, enum cudaLaunchAttributeID id,
                                             cudaLaunchAttributeValue *value);
-/* Of the numbers of edges the runtime itself finds the place: version 13 has an argument more before them. */
+/* Version 13 of these calls has the edges' data as one more argument before their number. The runtime tells the two
+ * forms apart. */
 cudaError_t cudaGraphNodeGetDependencies(cudaGraphNode_t node, cudaGraphNode_t *from, void *n,
                                          void *none __MX_DEFAULT(NULL));
 cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t *to, void *n,
@@ -247,7 +248,7 @@ cudaError_t cudaGraphAddHostNode(cudaGraphNode_t *node, cudaGraph_t graph, const
                                  const struct cudaHostNodeParams *params);
 cudaError_t cudaGraphAddChildGraphNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, size_t n,
                                        cudaGraph_t child);
-/* Version 13 has data of the edges before their number. */
+/* In version 13, too, the edges' data come before their number. */
 cudaError_t cudaGraphAddNode(cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *from, uintptr_t n,
                              void *params, struct cudaGraphNodeParams *none __MX_DEFAULT(NULL));
 cudaError_t cudaGraphNodeSetParams(cudaGraphNode_t node, struct cudaGraphNodeParams *params);

@@ -1,17 +1,17 @@
-/* __half and __half2: types, conversions and operators for host and kernels; the programming guides' functions for
- * kernels. */
+/* __half and __half2: types, conversions, operators and some functions for both host and kernels, and the programming
+ * guides' other functions for kernels. */
 #ifndef MX_CXX_HALF_H
 #define MX_CXX_HALF_H
 #include "mx/vector.h"
 
-/* The bits of a float as those of a half, rounded to the nearest, and back: for the host, which may have no instruction
- * for it. */
+/* The half that is nearest to a float, ties to even, and the float that equals a half. They are for the host, which may
+ * have no instruction for it. */
 __MX_HOST unsigned short __mx_half_bits(float f) {
   unsigned u = __builtin_bit_cast(unsigned, f), sign = u >> 16 & 0x8000, a = u & 0x7FFFFFFF;
   if (a > 0x7F800000) return 0x7FFF;
   if (a >= 0x477FF000) return (unsigned short)(sign | 0x7C00); /* 65520 and above */
-  if (a < 0x38800000) {                                        /* below the least normal one: a multiple of 2^-24 */
-    float scaled = __builtin_bit_cast(float, a) + 0.5f;        /* whose last bit is worth as much */
+  if (a < 0x38800000) { /* a subnormal half is a multiple of 2^-24, which is the last bit of a float in [0.5, 1) */
+    float scaled = __builtin_bit_cast(float, a) + 0.5f;
     return (unsigned short)(sign | (__builtin_bit_cast(unsigned, scaled) - 0x3F000000));
   }
   return (unsigned short)(sign | ((a + 0xFFF + (a >> 13 & 1) - 0x38000000) >> 13));
@@ -40,7 +40,7 @@ __MX_HOST float __mx_half_value(unsigned short h) {
 #define __MX_FUNCTIONS "mx/functions_half.h"
 #include "mx/narrow.h"
 
-__MX_DEVICE __half __int2half_rz(int i) { /* the guides' lists have the other directions */
+__MX_DEVICE __half __int2half_rz(int i) { /* the guides' lists have it for the other rounding modes */
   __half_raw r;
   __asm__("cvt.rz.f16.s32 %0, %1;" : "=h"(r.x) : "r"(i));
   return r;

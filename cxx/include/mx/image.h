@@ -94,8 +94,8 @@ struct cudaTextureDesc {
 typedef unsigned long long cudaTextureObject_t;
 typedef unsigned long long cudaSurfaceObject_t;
 
-/* References: variables of file scope that kernels name, and to which the host binds memory or an array. What they say
- * is read when they are bound. */
+/* References are variables of file scope that kernels name and to which the host binds memory or an array. The runtime
+ * reads their fields when they are bound. */
 struct textureReference {
   int normalized;
   enum cudaTextureFilterMode filterMode;

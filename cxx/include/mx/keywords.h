@@ -1,4 +1,4 @@
-/* What kernels' C++ adds to the language, as attributes of clang. */
+/* The keywords that kernels' C++ adds to the language, as attributes of clang, and macros that programs test. */
 #ifndef MX_CXX_KEYWORDS_H
 #define MX_CXX_KEYWORDS_H
 
@@ -12,7 +12,7 @@
 #define __CUDACC_EXTENDED_LAMBDA__ 1
 #define __CUDACC_RELAXED_CONSTEXPR__ 1
 #define CUDART_VERSION 12000
-/* By these programs ask which of a toolkit's headers have been included; all that they stand for is there. */
+/* The include guards of CUDA's own headers: programs test them before they use what such a header declares. */
 #define __DRIVER_TYPES_H__
 #define __CUDA_RUNTIME_H__
 #define __CUDA_RUNTIME_API_H__
@@ -34,12 +34,12 @@
 #define __constant__ __attribute__((constant))
 #ifdef __CUDA_ARCH__
 #define __managed__ __attribute__((device))
-#else /* the host's part of it, which the runtime finds by its section */
+#else /* the host's variable of that name, which the runtime finds by its section */
 #define __managed__ __attribute__((device, section("mx_managed")))
 #endif
 #define __grid_constant__
-/* Blocks of a cluster: the runtime finds them by the section in which the kernel's stub lies (cxx/runtime/cluster.c).
- */
+/* The size of a cluster is in the name of the section in which the kernel's stub on the host lies; the runtime finds it
+ * there (cxx/runtime/cluster.c). */
 #ifdef __CUDA_ARCH__
 #define __cluster_dims__(...)
 #else
@@ -47,10 +47,10 @@
 #define __MX_CLUSTER(x_, y_, z_, ...) __attribute__((section("mx_cluster." #x_ "." #y_ "." #z_)))
 #endif
 #define __forceinline__ __inline__ __attribute__((always_inline))
-#if __clang_major__ < 15 /* later ones know the word themselves */
+#if __clang_major__ < 15 /* later versions have the keyword */
 #define __noinline__ __attribute__((noinline))
 #endif
-/* the third bound, blocks of a cluster, is not every compiler's */
+/* The third argument, the most blocks of a cluster, is dropped, since not every version of clang accepts it. */
 #define __launch_bounds__(...) __attribute__((launch_bounds(__MX_BOUNDS(__VA_ARGS__, 3, 2, 1, 0)(__VA_ARGS__))))
 #define __MX_BOUNDS(a_, b_, c_, n_, ...) __MX_BOUNDS_##n_
 #define __MX_BOUNDS_1(a_) a_
@@ -59,7 +59,7 @@
 #define __MX_BOTH static __inline__ __attribute__((always_inline, host, device))
 #define __MX_DEVICE static __inline__ __attribute__((always_inline, device))
 #define __MX_HOST static __inline__ __attribute__((always_inline, host))
-#else /* a file without kernels */
+#else /* a source without kernels, as the runtime's own */
 #define __host__
 #define __device__
 #define __MX_BOTH static inline

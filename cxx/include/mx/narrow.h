@@ -1,6 +1,6 @@
-/* A 16-bit floating-point type and its pair; included once for each, with the names defined that half.h and bfloat16.h
- * give. On the host, arithmetic goes through float, which has more than twice the bits, so that its rounding before
- * does no harm. */
+/* A 16-bit floating-point type and the pair of two. half.h and bfloat16.h include this file, each with macros that give
+ * the type's names. On the host, the result of an operation is rounded to float and then to the type. A float has more
+ * than twice as many bits of significand, so that this gives the same as rounding once. */
 struct __MX_T2;
 struct __MX_T;
 struct __attribute__((aligned(2))) __MX_RAW {
@@ -63,7 +63,7 @@ struct __attribute__((aligned(4))) __MX_T2 {
 
 #include __MX_FUNCTIONS
 
-/* ---- the same names on the host ---------------------------------------------------------------------------------*/
+/* ---- functions that the host has, too ---------------------------------------------------------------------------*/
 __MX_HOST __MX_T __MX_NAME(__float2, )(float f) { return __MX_T(f); }
 __MX_HOST __MX_T __MX_NAME(__float2, _rn)(float f) { return __MX_T(f); }
 __MX_HOST __MX_T __MX_NAME(__double2, )(double f) { return __MX_T(f); }
@@ -114,7 +114,7 @@ __MX_HOST_EACH(__hneg, __MX_RAW{(unsigned short)(a.__x ^ 0x8000)})
 __MX_HOST_BOTH_OF(__hmax, __hisnan(a) || (float)a < (float)b ? b : a)
 __MX_HOST_BOTH_OF(__hmin, __hisnan(a) || (float)b < (float)a ? b : a)
 #undef __MX_HOST_BOTH_OF
-/* an integer of a number, towards zero: the least, the greatest, or for what is no number zero */
+/* Conversion to an integer, rounded towards zero and saturated; a NaN becomes zero. */
 #define __MX_HOST_INTEGER(t_, name_, low_, high_) \
   __MX_HOST t_ __MX_NAME(__, 2##name_##_rz)(__MX_T a) { \
     const float f = (float)a; \
@@ -136,8 +136,8 @@ __MX_HOST __MX_T2 __MX_NAME2(__lows2, )(__MX_T2 a, __MX_T2 b) { return __MX_T2(a
 __MX_HOST __MX_T2 __MX_NAME2(__highs2, )(__MX_T2 a, __MX_T2 b) { return __MX_T2(a.y, b.y); }
 __MX_HOST __MX_T2 __lowhigh2highlow(__MX_T2 a) { return __MX_T2(a.y, a.x); }
 
-/* ---- what is not in the vendors' lists ----------------------------------------------------------------------------*/
-/* arithmetic that is never contracted: none is here */
+/* ---- functions that the vendors' lists lack ---------------------------------------------------------------------*/
+/* The forms with _rn are never contracted to a fused multiply-add. Here the others are not contracted either. */
 #define __MX_NEAREST(name_) \
   __MX_DEVICE __MX_T name_##_rn(__MX_T a, __MX_T b) { return name_(a, b); } \
   __MX_DEVICE __MX_T2 name_##2_rn(__MX_T2 a, __MX_T2 b) { return name_##2(a, b); }

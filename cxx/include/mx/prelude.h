@@ -1,6 +1,6 @@
-/* Before every source: mxcc includes it, as other compilers of this language include their own headers. The order is
- * the one in which clang's own headers for this language go together; they bring threadIdx and the mathematical
- * functions, which become calls of __nv_NAME, and mx's assembler knows these names. */
+/* mxcc includes this header before every source, as other compilers of this language include theirs. The order is the
+ * one that clang's own headers for this language need. These declare threadIdx and the like, and the mathematical
+ * functions, which become calls of __nv_NAME; mx's assembler knows these names. */
 #ifndef MX_CXX_PRELUDE_H
 #define MX_CXX_PRELUDE_H
 #include "mx/keywords.h"
@@ -9,7 +9,7 @@
 #include <__clang_cuda_math_forward_declares.h>
 #include <cmath>
 #include <cstdlib>
-#include <stdint.h> /* these few programs use without asking: others' headers of the runtime bring them */
+#include <stdint.h> /* programs use these headers without including them, since CUDA's runtime headers include them */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,8 @@
 
 #pragma push_macro("CUDA_VERSION")
 #undef CUDA_VERSION
-#define CUDA_VERSION 9000 /* the one whose functions on words of bytes are calls, each an instruction of mx */
+/* For this version clang's headers make __vadd4 and the like calls of functions whose names mx's assembler knows. */
+#define CUDA_VERSION 9000
 #define warpSize __mx_warp_size_of_32
 #include <__clang_cuda_builtin_vars.h>
 #undef warpSize
@@ -29,8 +30,8 @@
 #define __any __mx_any_of_32
 #define __ballot __mx_ballot_of_32
 #if __clang_major__ < 15
-/* clang 14 takes its barriers and fences to leave a variable alone whose address goes nowhere, and moves loads of it
- * across them; it does not move them across these. */
+/* clang 14 assumes that barriers and fences do not change a variable whose address does not escape, and moves loads of
+ * it across them. It moves none across inline assembly that clobbers memory, so that stands before and after each. */
 #define __MX_FENCED(result, name, parameters, arguments) \
   static __inline__ __attribute__((device, always_inline, convergent)) result __mx_fenced_##name parameters { \
     struct __mx_memory { \
@@ -59,7 +60,7 @@ __MX_FENCED(void, __nvvm_membar_sys, (), ())
 #undef __all
 #undef __any
 #undef __ballot
-/* clang's own make an infinity of zeros and of NaN where the exponent is no int */
+/* clang's own are wrong for zeros and NaNs if the exponent does not fit into an int. */
 #define scalbln __mx_other_scalbln
 #define scalblnf __mx_other_scalblnf
 #include <__clang_cuda_math.h>
@@ -100,7 +101,8 @@ static __device__ __attribute__((noreturn)) inline void __assert_fail(const char
 }
 
 #ifdef __CUDA_ARCH__
-/* Memory of a size that is known late, until the function returns: of clang's, those before 18 have no code for it. */
+/* Memory until the function returns, of a size that is known only when the kernel runs: clang before version 18 cannot
+ * generate code for it. */
 __MX_BOTH void *__mx_alloca(size_t size) {
   void *p;
   __asm__ volatile("{ .reg .b64 place; alloca.u64 place, %1, 16; cvta.local.u64 %0, place; }"
@@ -111,7 +113,7 @@ __MX_BOTH void *__mx_alloca(size_t size) {
 }
 #define __builtin_alloca(size_) __mx_alloca(size_)
 #endif
-#include <new> /* clang's own, in front of the library's: objects in the heap of kernels */
+#include <new> /* clang's own, which adds operators for the heap of kernels to the library's */
 
 #include "mx/device.h"
 #include "mx/runtime.h"
@@ -121,7 +123,7 @@ __MX_BOTH void *__mx_alloca(size_t size) {
 #endif
 
 #ifndef __CUDA_ARCH__
-/* Which variables are managed is told by where they lie. */
+/* All managed variables are in one section, whose bounds the linker defines. */
 extern "C" const char __start_mx_managed[] __attribute__((weak, visibility("hidden")));
 extern "C" const char __stop_mx_managed[] __attribute__((weak, visibility("hidden")));
 static __attribute__((constructor(101))) void __mx_tell_managed_variables() {
@@ -129,8 +131,8 @@ static __attribute__((constructor(101))) void __mx_tell_managed_variables() {
 }
 #endif
 
-/* `__shared__ alignas(16) int s[4];` is what programs write, and clang takes no alignas behind an attribute in a
- * function. */
+/* Programs write `__shared__ alignas(16) int s[4];`. In a function, clang does not accept alignas after an attribute,
+ * so it becomes an attribute. */
 namespace __mx {
 template <class T> constexpr unsigned long alignment() { return alignof(T); }
 template <unsigned long N> constexpr unsigned long alignment() { return N; }

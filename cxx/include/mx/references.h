@@ -1,7 +1,7 @@
-/* Texture and surface references, which newer guides have no more: templates of variables of file scope, the functions
- * of kernels that take one, and the calls that bind memory to one. In a kernel such a variable is its own address,
- * where the runtime puts the number of the object that is bound. mxcc includes it for sources that name one of the two
- * templates and have none of their own, since programs may use these words otherwise. After texture.h. */
+/* Texture and surface references, which newer guides no longer have: the templates for such variables of file
+ * scope, the functions of kernels that take one, and the calls that bind memory to one. In a kernel the value of
+ * such a variable is its address, at which the runtime stores the number of the bound object. mxcc includes this header
+ * for sources that use one of the two templates and do not define one of that name themselves. After texture.h. */
 #ifndef MX_CXX_REFERENCES_H
 #define MX_CXX_REFERENCES_H
 #include "mx/texture.h"
@@ -99,7 +99,8 @@ __MX_SURFACE(surfCubemapLayered, cudaSurfaceTypeCubemapLayered, (int x, int y, i
 #undef __MX_SURFACE
 #undef __MX_LIST
 
-/* ---- the host: what is bound has the texture's own type, unless the program says otherwise -----------------------*/
+/* ---- the host ---------------------------------------------------------------------------------------------------*/
+/* The bound memory has the texture's own format, unless the program gives another. */
 #define __MX_TEXTURE template <class T, int Type, enum cudaTextureReadMode Mode> static inline cudaError_t
 #define __MX_REFERENCE const texture<T, Type, Mode> &t
 __MX_TEXTURE cudaBindTexture(size_t *offset, __MX_REFERENCE, const void *p, const struct cudaChannelFormatDesc &desc,

@@ -1,4 +1,4 @@
-/* The runtime's calls, for C and C++; in C++ also their forms for any type. */
+/* The runtime's calls, for C and C++, and the templates of them that C++ has. */
 #ifndef MX_CXX_RUNTIME_H
 #define MX_CXX_RUNTIME_H
 #include "mx/types.h"
@@ -192,7 +192,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *blocks, 
                                                                    size_t shared, unsigned int flags);
 cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(size_t *bytes, const void *function, int blocks, int threads);
 
-/* ---- what compilers call ----------------------------------------------------------------------------------------*/
+/* ---- calls that the compiler writes -----------------------------------------------------------------------------*/
 void **__cudaRegisterFatBinary(void *wrapper);
 void __cudaRegisterFatBinaryEnd(void **handle);
 void __cudaUnregisterFatBinary(void **handle);
@@ -226,7 +226,7 @@ static inline struct cudaPitchedPtr make_cudaPitchedPtr(void *p, size_t pitch, s
   return cudaPitchedPtr{p, pitch, x, y};
 }
 
-/* ---- forms for any type -----------------------------------------------------------------------------------------*/
+/* ---- templates for pointers and kernels of any type -------------------------------------------------------------*/
 template <class T> static inline cudaError_t cudaMalloc(T **p, size_t size) { return cudaMalloc((void **)p, size); }
 template <class T> static inline cudaError_t cudaMallocAsync(T **p, size_t size, cudaStream_t stream) {
   return cudaMallocAsync((void **)p, size, stream);

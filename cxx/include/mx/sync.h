@@ -39,7 +39,8 @@ __MX_BOTH void atomic_thread_fence(memory_order order, thread_scope scope = thre
 #endif
 }
 
-/* ---- atomics: on both sides one compare and swap, of which all others are made ----------------------------------*/
+/* ---- atomics ----------------------------------------------------------------------------------------------------*/
+/* On the host and in kernels, each read-modify-write operation is made of compare and swap (exchange_if). */
 namespace __mx {
 #ifdef __CUDA_ARCH__
 template <class T> __device__ inline T exchange_if(T *p, T expected, T desired) {
@@ -50,7 +51,8 @@ template <class T> __device__ inline T exchange_if(T *p, T expected, T desired) 
   else if constexpr (sizeof(T) == 8)
     return __builtin_bit_cast(T, atomicCAS((unsigned long long *)p, __builtin_bit_cast(unsigned long long, expected),
                                            __builtin_bit_cast(unsigned long long, desired)));
-  else { /* in the word around it */ const ::std::uintptr_t at = (::std::uintptr_t)p;
+  else { /* compares and swaps the aligned word that has the value in it */
+    const ::std::uintptr_t at = (::std::uintptr_t)p;
     unsigned int *word = (unsigned int *)(at & ~(::std::uintptr_t)3), shift = (unsigned)(at & 3) * 8;
     const unsigned int mask = (sizeof(T) == 1 ? 0xFFu : 0xFFFFu) << shift;
     typedef ::std::conditional_t<sizeof(T) == 1, unsigned char, unsigned short> U;
@@ -92,7 +94,7 @@ template <class T> __device__ T exchange_if(T *, T, T);
 template <class T> __device__ T load(const T *);
 template <class T> __device__ void store(T *, T);
 #endif
-template <class T> __host__ __device__ inline bool same(T a, T b) { /* bits, also of floats */
+template <class T> __host__ __device__ inline bool same(T a, T b) { /* compares the bits, also of floats */
   typedef ::std::conditional_t<
       sizeof(T) == 8, unsigned long long,
       ::std::conditional_t<sizeof(T) == 4, unsigned int,
@@ -288,7 +290,7 @@ template <thread_scope S> __device__ unsigned long long *barrier_native_handle(b
 }
 } // namespace device
 
-/* ---- asynchronous copies: here they are done when they are asked for --------------------------------------------*/
+/* ---- asynchronous copies, which are carried out at once here ----------------------------------------------------*/
 template <::std::size_t A> struct aligned_size_t {
   static constexpr ::std::size_t align = A;
   ::std::size_t value;
@@ -310,14 +312,15 @@ template <class G> __device__ inline void copy(const G &g, void *to, const void 
 } // namespace __mx
 
 enum class pipeline_role { producer, consumer };
-/* Of each stage: a barrier that it is full, and one that it is empty again. */
+/* Each stage has two barriers: producers arrive at full when they have filled it, and consumers at empty when they have
+ * released it. */
 template <thread_scope S, unsigned char N> struct pipeline_shared_state {
   barrier<thread_scope_block> full[N], empty[N];
   unsigned int producers, consumers;
 };
 template <thread_scope S> class pipeline {
   barrier<thread_scope_block> *full, *empty;
-  unsigned int stages, head, tail; /* how many it has begun and taken so far */
+  unsigned int stages, head, tail; /* this thread has committed head stages and released tail */
 
 public:
   __device__ pipeline(barrier<thread_scope_block> *f, barrier<thread_scope_block> *e, unsigned int n)

@@ -1,10 +1,11 @@
-/* Textures and surfaces in kernels: a template for each of the guides' functions, which is inline assembly with its
- * name. After runtime.h. */
+/* Textures and surfaces in kernels: a template for each of the guides' functions, made of the instruction of that name.
+ * After runtime.h. */
 #ifndef MX_CXX_TEXTURE_H
 #define MX_CXX_TEXTURE_H
 #include "mx/runtime.h"
 
-/* A sample has four words, whatever the texture's format is; a texel's type says what becomes of them. */
+/* The instructions give a sample as four words, whatever the texture's format is; __mx_texel makes the type of them
+ * that the program asks for. */
 template <class T> struct __mx_component {
   static __device__ __inline__ T of(unsigned int word) { return (T)word; }
 };
@@ -38,7 +39,7 @@ __MX_TEXEL(unsigned int, uint)
 __MX_TEXEL(float, float)
 #undef __MX_TEXEL
 
-/* name, parameters, operands from %4 on, their constraints */
+/* A function: name, parameters, the text of the operands from %4 on, and the operands with their constraints. */
 #define __MX_SAMPLE(name_, parameters_, operands_, ...) \
   template <class T> __MX_DEVICE T name_ parameters_ { \
     unsigned int w[4]; \
@@ -96,7 +97,8 @@ template <class T> __MX_DEVICE T tex2Dgather(__MX_T, float x, float y, int comp 
 }
 #undef __MX_T
 
-/* Of a surface, bytes are read and written: one register, or two or four of 32 bits. */
+/* A surface is read and written as bytes, without a conversion: values of 1, 2 and 4 bytes are in one register, larger
+ * ones in two or four of 32 bits. */
 #define __MX_SURFACE(name_, parameters_, arguments_, p1_, p2_, p4_, ...) \
   template <class T> \
   __MX_DEVICE void name_##read(T *data, cudaSurfaceObject_t t, __MX_LIST parameters_, \

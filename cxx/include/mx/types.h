@@ -160,7 +160,7 @@ typedef struct CUevent_st *cudaEvent_t;
 typedef struct CUfunc_st *cudaFunction_t;
 typedef struct CUkern_st *cudaKernel_t;
 typedef struct CUlib_st *cudaLibrary_t;
-/* What a compiler of PTX is told; there is none here that would listen. */
+/* Options of a PTX compiler. They are accepted and ignored. */
 enum cudaJitOption {
   cudaJitMaxRegisters = 0,
   cudaJitThreadsPerBlock = 1,
@@ -302,7 +302,7 @@ typedef struct cudaIpcEventHandle_st {
   char reserved[CUDA_IPC_HANDLE_SIZE];
 } cudaIpcEventHandle_t;
 
-/* X(name, number, value): what a device says of itself; of what an expression in the runtime's properties.c gives. */
+/* X(name, number, value): the attributes of a device. The value is an expression for the runtime's properties.c. */
 #define MX_CUDA_ATTRIBUTES(X) \
   X(MaxThreadsPerBlock, 1, p.maxThreadsPerBlock) \
   X(MaxBlockDimX, 2, p.maxThreadsDim[0]) \
@@ -433,7 +433,7 @@ typedef struct cudaIpcEventHandle_st {
 enum cudaDeviceAttr { MX_CUDA_ATTRIBUTES(X) };
 #undef X
 
-/* As programs built for version 12 of the runtime have it. */
+/* Laid out as in version 12 of the runtime. */
 struct cudaDeviceProp {
   char name[256];
   cudaUUID_t uuid;
@@ -546,7 +546,7 @@ enum cudaLaunchAttributeID {
   cudaLaunchAttributeMemSyncDomainMap = 9,
   cudaLaunchAttributeMemSyncDomain = 10
 };
-/* Which part of memory is to stay in a cache: kept, and of no effect here. */
+/* Which memory should stay in the cache. The runtime keeps this for queries; it has no effect. */
 enum cudaAccessProperty {
   cudaAccessPropertyNormal = 0,
   cudaAccessPropertyStreaming = 1,

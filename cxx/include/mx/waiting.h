@@ -1,4 +1,4 @@
-/* cuda::latch and cuda::counting_semaphore: numbers that threads wait for. */
+/* cuda::latch and cuda::counting_semaphore: atomic numbers that waiting threads read until they may go on. */
 #ifndef MX_CXX_WAITING_H
 #define MX_CXX_WAITING_H
 #include "mx/sync.h"

@@ -1,4 +1,4 @@
-/* Marks for a profiler, of which there is none: calls that do nothing. */
+/* NVTX, by which programs mark ranges and events for a profiler. The calls do nothing here. */
 #ifndef MX_CXX_NVTX_H
 #define MX_CXX_NVTX_H
 #include <stddef.h>

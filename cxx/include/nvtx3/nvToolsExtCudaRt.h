@@ -1,4 +1,4 @@
-/* Names of streams and events for a profiler. */
+/* Gives devices, streams and events names for a profiler. The calls do nothing here. */
 #ifndef MX_CXX_NVTX_CUDART_H
 #define MX_CXX_NVTX_CUDART_H
 #include "mx/runtime.h"
