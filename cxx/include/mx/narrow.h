@@ -1,6 +1,9 @@
 /* A 16-bit floating-point type and the pair of two. half.h and bfloat16.h include this file, each with macros that give
  * the type's names. On the host, the result of an operation is rounded to float and then to the type. A float has more
- * than twice as many bits of significand, so that this gives the same as rounding once. */
+ * than twice as many bits of significand, so that this gives the same as rounding once; for a double or an integer,
+ * which has more bits than a float, rounding to odd does so. */
+#include "mx/odd.h"
+
 struct __MX_T2;
 struct __MX_T;
 struct __attribute__((aligned(2))) __MX_RAW {
@@ -16,14 +19,17 @@ struct __attribute__((aligned(2))) __MX_T {
   __attribute__((host, device)) __MX_T(__MX_RAW r) : __x(r.x) {}
   __attribute__((host)) __MX_T(float f) : __x(__MX_BITS(f)) {}
   __attribute__((device)) __MX_T(float f) { __asm__("cvt.rn" __MX_SUFFIX ".f32 %0, %1;" : "=h"(__x) : "f"(f)); }
-  __attribute__((host)) __MX_T(double f) : __x(__MX_BITS((float)f)) {}
-  __attribute__((device)) __MX_T(double f) { __asm__("cvt.rn" __MX_SUFFIX ".f64 %0, %1;" : "=h"(__x) : "d"(f)); }
-  __attribute__((host, device)) __MX_T(int i) : __MX_T((float)i) {}
-  __attribute__((host, device)) __MX_T(unsigned int i) : __MX_T((float)i) {}
-  __attribute__((host, device)) __MX_T(long i) : __MX_T((float)i) {}
-  __attribute__((host, device)) __MX_T(unsigned long i) : __MX_T((float)i) {}
-  __attribute__((host, device)) __MX_T(long long i) : __MX_T((float)i) {}
-  __attribute__((host, device)) __MX_T(unsigned long long i) : __MX_T((float)i) {}
+#define __MX_FROM(t_, c_, s_) \
+  __attribute__((host)) __MX_T(t_ v) : __x(__MX_BITS(__mx_odd(v))) {} \
+  __attribute__((device)) __MX_T(t_ v) { __asm__("cvt.rn" __MX_SUFFIX s_ " %0, %1;" : "=h"(__x) : c_(v)); }
+  __MX_FROM(double, "d", ".f64")
+  __MX_FROM(int, "r", ".s32")
+  __MX_FROM(unsigned int, "r", ".u32")
+  __MX_FROM(long, "l", ".s64")
+  __MX_FROM(unsigned long, "l", ".u64")
+  __MX_FROM(long long, "l", ".s64")
+  __MX_FROM(unsigned long long, "l", ".u64")
+#undef __MX_FROM
   __attribute__((host, device)) __MX_T(short i) : __MX_T((float)i) {}
   __attribute__((host, device)) __MX_T(unsigned short i) : __MX_T((float)i) {}
   __attribute__((host)) operator float() const { return __MX_VALUE(__x); }
@@ -127,7 +133,7 @@ __MX_HOST_INTEGER(unsigned short, ushort, 0, 65535)
 __MX_HOST_INTEGER(long long, ll, -9223372036854775807ll - 1, 9223372036854775807ll)
 __MX_HOST_INTEGER(unsigned long long, ull, 0, 18446744073709551615ull)
 #undef __MX_HOST_INTEGER
-__MX_HOST __MX_T __MX_NAME(__uint2, _rn)(unsigned int i) { return __MX_T((double)i); }
+__MX_HOST __MX_T __MX_NAME(__uint2, _rn)(unsigned int i) { return __MX_T(i); }
 __MX_HOST __MX_T __MX_NAME(__short2, _rn)(short i) { return __MX_T((float)i); }
 __MX_HOST __MX_T __MX_NAME(__ushort2, _rn)(unsigned short i) { return __MX_T((float)i); }
 __MX_HOST __MX_T2 __MX_NAME2(__low2, )(__MX_T2 a) { return __MX_T2(a.x, a.x); }

@@ -31,7 +31,38 @@ __global__ void brain(const float *x, __nv_bfloat16 *y, int n) {
   if (i < n) y[i] = __float2bfloat16(x[i]) * __float2bfloat16(3.0f);
 }
 
+// doubles and integers next to the middle of two numbers of 16 bits, which rounding to float first would make that middle
+template <class T> __global__ void wide(const double *x, T *y, int n) {
+  int i = threadIdx.x;
+  if (i >= n) return;
+  y[4 * i] = T(x[i]), y[4 * i + 1] = T((long long)x[i]), y[4 * i + 2] = T((unsigned long long)fabs(x[i])), y[4 * i + 3] = T((int)x[i]);
+}
+template <class T, class Raw> static void check_wide() {
+  std::vector<double> x = {1 + 0x1p-11 + 0x1p-40, 1 + 0x1p-11, 1 + 0x1p-11 - 0x1p-40, 1 + 0x1p-8 + 0x1p-40, -1 - 0x1p-8 - 0x1p-40, 65519.99999999, 65520, 65519,
+                           0x1p-25 + 0x1p-70, 0x1p-25, -0x1p-25 - 0x1p-70, 0x1p-200, -0x1p-200, 1e300, -1e300, 0x1p24 + 0x1p16 + 1, -0x1p24 - 0x1p16 - 1,
+                           0x1p24 + 0x1p16, 0x1p62 + 0x1p54 + 0x1p10, -0x1p62 - 0x1p54 - 0x1p10, 0x1p53 + 0x1p45 + 2, 0x1p31 - 1, 3.4e38, 0x1.fefffffffffp127, INFINITY, 0, -0.0};
+  const int n = (int)x.size();
+  Buffer<double> dx(n);
+  Buffer<T> dy(4 * n);
+  std::vector<T> y(4 * n);
+  dx.put(x.data());
+  wide<T><<<1, 32>>>(dx.p, dy.p, n);
+  CHECK(cudaGetLastError());
+  dy.get(y.data());
+  for (int i = 0; i < n; i++) {
+    EXPECT(Raw(y[4 * i]).x == Raw(T(x[i])).x);
+    if (fabs(x[i]) > 0x1p63) continue; // no number of 64 bits
+    EXPECT(Raw(y[4 * i + 1]).x == Raw(T((long long)x[i])).x);
+    EXPECT(Raw(y[4 * i + 2]).x == Raw(T((unsigned long long)fabs(x[i]))).x);
+    if (fabs(x[i]) < 0x1p31) EXPECT(Raw(y[4 * i + 3]).x == Raw(T((int)x[i])).x);
+  }
+}
+
 int main() {
+  check_wide<__half, __half_raw>();
+  check_wide<__nv_bfloat16, __nv_bfloat16_raw>();
+  EXPECT(__half_raw(__half(1 + 0x1p-11 + 0x1p-40)).x == 0x3C01);
+  EXPECT(__nv_bfloat16_raw(__nv_bfloat16((1ll << 24) + (1 << 16) + 1)).x == 0x4B81);
   const int n = 512;
   std::vector<__half2> x(n), y(n);
   for (int i = 0; i < n; i++) x[i] = __floats2half2_rn((i - 256) / 64.0f, i / 128.0f);
