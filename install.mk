@@ -102,12 +102,17 @@ uninstall:
 
 # ---- packages ----------------------------------------------------------------------------------------------
 DIST := build/mx-$(VERSION)
+# what is committed; in an unpacked archive, of which git knows nothing, the files but for those that .gitignore names
 dist:
 	$(call say,DIST,$(DIST).tar.gz)
-	$(Q)mkdir -p build && \
-	  git -c safe.directory=$(CURDIR) archive --format=tar.gz --prefix=mx-$(VERSION)/ -o $(DIST).tar.gz HEAD
+	$(Q)mkdir -p build && if [ -e .git ]; then \
+	  git -c safe.directory=$(CURDIR) archive --format=tar.gz --prefix=mx-$(VERSION)/ -o $(DIST).tar.gz HEAD; \
+	else \
+	  sed 's|^/|./|; s|/$$||' .gitignore | tar -czf $(DIST).tar.gz --exclude-from=- --sort=name --owner=root:0 \
+	    --group=root:0 --transform='s|^\.|mx-$(VERSION)|' .; \
+	fi
 
-# from what is committed, as dist does; the packages lie in build/deb
+# from what dist has; the packages lie in build/deb
 deb: dist build/.deps-deb
 	$(call say,DEB,build/deb)
 	$(Q)rm -rf build/deb && mkdir -p build/deb && tar -C build/deb -xzf $(DIST).tar.gz
