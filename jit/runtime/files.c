@@ -25,7 +25,7 @@ int mx__jit_move_descriptor(int fd) {
   if (fd < 0 || fd > MX_JIT_OUTPUT) return fd;
   const int other = fcntl(fd, F_DUPFD_CLOEXEC, MX_JIT_OUTPUT + 1), why = errno;
   close(fd);
-  return errno = why, other;
+  return errno = why == EINVAL ? EMFILE : why, other; /* EINVAL: no process may have a number as high as this */
 }
 
 bool mx__jit_write(int fd, const void *bytes, size_t size) {
