@@ -1,11 +1,14 @@
 /* Compiled code of kernels that are hard for it, against the interpreter: results, instructions counted, traps, and
  * that it stays in compiled code where it should. Separate from jit.c, which is about how code is made, kept and found.
  */
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -441,6 +444,59 @@ static void slower_code(void **state) {
   free(text), free(before), free(behind);
 }
 
+/* All that changes in a loop is a variable in memory, as in code that was compiled for a debugger; or nothing does. */
+static const char in_memory[] =
+    ".entry work(.param .u64 out, .param .u32 waits)\n{\n  .local .u32 count;\n  st.local.u32 [count], 0;\n"
+    "  setp.ne.u32 %p, %waits, 0;\n  @%p bra WAIT;\n"
+    "COUNT:\n  ld.local.u32 %c, [count];\n  add.u32 %c, %c, 1;\n  st.local.u32 [count], %c;\n"
+    "  ld.local.u32 %v, [count];\n  setp.ne.u32 %q, %v, 0;\n  @%q bra COUNT;\n  exit;\n"
+    "WAIT:\n  ld.volatile.global.u32 %w, [%out];\n  setp.eq.u32 %q, %w, 0;\n  @%q bra WAIT;\n}\n";
+struct asked {
+  mx_device *d;
+  char *text;
+  atomic_bool over;
+};
+static void *ask_who_is_stuck(void *user) {
+  struct asked *a = user;
+  while (!a->over && !a->text) {
+    nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
+    a->text = mx_device_stuck(a->d);
+  }
+  if (a->text) mx_device_interrupt(a->d);
+  return NULL;
+}
+static void counting_in_memory_is_progress(void **state) {
+  (void)state;
+  NEEDS_CODE();
+  mx_device_options o = MX_DEVICE_OPTIONS_INIT;
+  o.threads = 2, o.cache_dir = "";
+  struct asked a = {0};
+  mx_module *m;
+  mx_addr out;
+  mx_kernel *k = load(&o, in_memory, "work", &a.d, &m);
+  assert_int_equal(mx_alloc(a.d, 4, &out), MX_OK);
+  assert_int_equal(mx_memset32(a.d, out, 0, 1), MX_OK);
+  for (uint32_t waits = 0; waits < 2; waits++) {
+    const void *args[] = {&out, &waits};
+    mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
+    c.grid[0] = 3, c.block[0] = 64, c.jit = MX_JIT_ON;
+    c.timeout = waits ? 60 : 4;
+    pthread_t t;
+    a.over = false;
+    assert_int_equal(pthread_create(&t, NULL, ask_who_is_stuck, &a), 0);
+    assert_int_equal(mx_launch_args(k, &c, args, 2), waits ? MX_INTERRUPTED : MX_TIME_LIMIT);
+    a.over = true;
+    pthread_join(t, NULL);
+    mx_launch_stats s = {.struct_size = sizeof s};
+    assert_int_equal(mx_device_stats(a.d, &s), MX_OK);
+    assert_true(s.steps_compiled > s.steps / 2);
+    assert_int_equal(a.text != NULL, waits);
+  }
+  if (!strstr(a.text, "the word at 0x100000000 is 0")) fail_msg("%s", a.text);
+  mx_text_free(a.text);
+  mx_device_destroy(a.d);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(addresses),
@@ -450,6 +506,7 @@ int main(void) {
       cmocka_unit_test(calls_in_line),
       cmocka_unit_test(long_function_of_several_callers),
       cmocka_unit_test(blocks_come_back),
+      cmocka_unit_test(counting_in_memory_is_progress),
   };
   return cmocka_run_group_tests(tests, make_cache, remove_cache);
 }

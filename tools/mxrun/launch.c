@@ -26,10 +26,9 @@ struct watch {
 
 /* The launch makes no progress any more: this is said once, on a terminal, and the launch goes on spinning. */
 static void say_stuck(const struct watch *w, const char *who) {
-  char *text = format(
-      "mxrun: %s makes no progress: all lanes spin or wait, and no register changes%s\n"
-      "  'mxrun -i' with the same words, then 'run', stops there and tells who changed that memory; Ctrl-C ends this\n",
-      w->what, who);
+  char *text = format("mxrun: %s makes no progress: all lanes spin or wait, and no register changes%s\n"
+                      "  'mxrun -i' with the same words, then 'run', stops there and tells more; Ctrl-C ends this\n",
+                      w->what, who);
   fputs("\r\033[K", stderr);
   cli_fold(stderr, text);
   free(text);

@@ -40,8 +40,8 @@ const struct mx_insn *mx__jit_entry_body(struct mx_exec *x, const struct mx_insn
 static const struct mx_insn *go_over(struct mx_exec *x, const struct mx_insn *i) {
   /* In stress mode the interpreter goes on every other time. A launch without the JIT may share prepared code with one
    * that uses it. */
-  if (x->jit_off || atomic_load_explicit(&x->launch->interpreted, memory_order_relaxed) ||
-      (x->stress && mx__random(x) & 1) || (x->launch->probe && x->launch->probe->stays && x->launch->probe->stays(x)))
+  if (x->jit_off || mx__launch_is_interpreted(x->launch) || (x->stress && mx__random(x) & 1) ||
+      (x->launch->probe && x->launch->probe->stays && x->launch->probe->stays(x)))
     return mx__body_without_code(x, i)(x, i);
   return mx__jit_entry_body(x, i);
 }

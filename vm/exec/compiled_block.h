@@ -19,7 +19,7 @@ enum mx_block_exit {
 };
 /* The compiled code in which a block that has not begun may run; NULL: the machine runs it from the start. */
 static inline struct mx_jit_code *mx__compiled_block_code(const struct mx_exec *x) {
-  if (x->stress || x->jit_off || atomic_load_explicit(&x->launch->interpreted, memory_order_relaxed) ||
+  if (x->stress || x->jit_off || mx__launch_is_interpreted(x->launch) ||
       (x->launch->debug && !x->launch->hooks->may_run_compiled(x->launch->debug, x)))
     return NULL;
   struct mx_jit_code *code = atomic_load_explicit(&x->prep->funcs[x->prep->kernel].jit, memory_order_acquire);

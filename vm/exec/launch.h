@@ -97,6 +97,7 @@ struct mx_launch {
   _Atomic uint64_t steps;          /* of all workers, brought up to date when a block gives up its worker */
   atomic_bool uses_local;          /* some block does */
   atomic_bool interpreted;         /* compiled code is not to be entered from here on */
+  atomic_bool doubted;             /* the same, as long as it seems that nothing goes on: stuck.c */
   atomic_int *stop;                /* enum mx_stop; the device's, so that a signal handler can reach it */
 
   bool live;                  /* what it prints is handed over at once */
@@ -131,6 +132,10 @@ static inline bool mx__told_to_stop(struct mx_exec *x) {
   enum { PUBLISH_STEPS = 4096 }; /* a shared counter is not for every turn */
   if (x->steps - x->steps_published >= PUBLISH_STEPS || x->launch->steps_limit) mx__publish_steps(x);
   return atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT;
+}
+static inline bool mx__launch_is_interpreted(const struct mx_launch *l) {
+  return atomic_load_explicit(&l->interpreted, memory_order_relaxed) ||
+         atomic_load_explicit(&l->doubted, memory_order_relaxed);
 }
 
 #endif

@@ -15,10 +15,11 @@ struct mx_stuck {
   atomic_bool look;   /* blocks whose turns come to nothing are looked at */
   char *_Atomic text; /* what has been found out, for who takes it */
   /* under the schedule's lock: */
-  uint64_t quiet; /* turns in a row that have left everything in the block's registers as it was; a block that ends
-                     makes it 0 */
-  double since;   /* when the first of them was */
-  bool found;     /* nothing has gone on since it was said */
+  uint64_t quiet;    /* turns in a row that have left everything in the block's registers as it was; a block that ends
+                        makes it 0 */
+  double since;      /* when the first of them was */
+  uint64_t settling; /* turns that are not compared: the interpreter has just taken over, and sets registers anew */
+  bool found;        /* nothing has gone on since it was said */
 };
 
 /* What all registers and places of the block's lanes come to; not 0. */

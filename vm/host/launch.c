@@ -336,7 +336,7 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
     l.stuck = &d->stuck;
     atomic_store(&d->stuck.look, false);
     free(atomic_exchange(&d->stuck.text, NULL));
-    d->stuck.quiet = 0, d->stuck.found = false;
+    d->stuck.quiet = d->stuck.settling = 0, d->stuck.found = false;
   }
 
   struct timespec begin, end, deadline;
