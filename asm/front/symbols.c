@@ -156,7 +156,7 @@ void mx__nearest(struct nearest *n, const char *candidate) {
   if (n->best && n->distance <= most) most = n->distance ? n->distance - 1 : 0;
   if (n->best && !n->distance) return;
   const uint32_t d = distance(n->want, len, candidate, most);
-  if (d <= most && d < len) {
+  if (d <= most && d < len - (*n->want == '%')) { /* the sign of a register is no likeness */
     n->best = candidate;
     n->distance = d;
   }

@@ -145,7 +145,9 @@ static bool unknown_name(struct lower *l, const struct name *n, struct ir_loc lo
   struct front *f = l->f;
   const char *near = mx__near(l->f, l->scope, n->text, n->text[0] == '%' ? SYM_REG : -1);
   if (!near) near = near_sreg(l, n->text);
-  if (!near && n->text[0] != '%') near = mx__arena_printf(f->arena, "a register is written %%%s", n->text);
+  if (!near)
+    near = n->text[0] != '%' ? mx__arena_printf(f->arena, "a register is written %%%s", n->text)
+                             : "in a function with any .reg, each register needs one";
   ERR(f, n->text[0] == '%' ? "unknown-register" : "unknown-name", loc, near,
       n->text[0] == '%' ? "register '%s' is not declared" : "'%s' is not declared", n->text);
   return false;
