@@ -1,6 +1,7 @@
 /* Declarations: registers, variables with their initialisers, parameters, functions as such. Separate from the parser
  * because they fill the module and not a function's statements; knows no instruction. */
 #include "parser.h"
+#include "select.h"
 
 #include <string.h>
 
@@ -9,6 +10,21 @@ int mx__type_of(const struct token *t) {
   for (int k = 0; k < MX_T_raw; k++)
     if (t->len == 1 + strlen(mx__types[k].name) && !memcmp(t->text + 1, mx__types[k].name, t->len - 1)) return k;
   return -1;
+}
+
+/* A hint for what stands where a type should: the word of another language, or a type without its dot; else NULL. */
+static const char *type_meant(struct front *f, const struct token *t) {
+  if (t->kind != TOK_DOT && t->kind != TOK_WORD) return NULL;
+  struct token dotted = *t;
+  if (t->kind == TOK_WORD) {
+    dotted.text = mx__arena_printf(f->arena, ".%.*s", (int)t->len, t->text);
+    dotted.len++;
+    dotted.kind = TOK_DOT;
+  }
+  if (mx__type_of(&dotted) >= 0) return mx__arena_printf(f->arena, "did you mean %s?", dotted.text);
+  const char *meant = mx__suffix_meant(dotted.text, dotted.len);
+  if (meant) dotted.text = meant, dotted.len = strlen(meant);
+  return meant && mx__type_of(&dotted) >= 0 ? mx__arena_printf(f->arena, "did you mean %s?", meant) : NULL;
 }
 
 static uint32_t type_bytes(int type) { return type == MX_T_pred ? 1 : mx__types[type].bits / 8u; }
@@ -45,13 +61,13 @@ void mx__parse_reg(struct front *f) {
     else if (mx__tok_is(&t, ".v4")) vec = 4;
     else if (mx__tok_is(&t, ".align")) parse_align(f);
     else if ((type = mx__type_of(&t)) < 0) {
-      ERR(f, "unknown-type", t.loc, NULL, ".reg: %s is not a type", mx__tok_text(f, &t));
+      ERR(f, "unknown-type", t.loc, type_meant(f, &t), ".reg: %s is not a type", mx__tok_text(f, &t));
       mx__resync(f);
       return;
     }
   }
   if (type < 0) {
-    ERR(f, "unknown-type", t.loc, NULL, ".reg: expected a type, found %s", mx__tok_text(f, &t));
+    ERR(f, "unknown-type", t.loc, type_meant(f, &t), ".reg: expected a type, found %s", mx__tok_text(f, &t));
     mx__resync(f);
     return;
   }
@@ -154,7 +170,7 @@ static bool parse_init(struct init *in, uint64_t at, const uint64_t *stride, uns
         if (!parse_init(in, at + pos, ndims ? stride + 1 : stride, ndims ? ndims - 1 : 0, depth + 1, &n)) return false;
         /* an inner list fills a whole inner array */
         pos += ndims > 1 && n != in->elem ? stride[1] : n;
-      } while (mx__accept(f, ','));
+      } while (mx__list_goes_on(f, mx__begins_value));
       if (!mx__expect(f, '}', "the initial values")) return false;
     }
     *taken = ndims && depth && pos < stride[0] ? stride[0] : pos;
@@ -418,14 +434,15 @@ void mx__parse_variable(struct front *f, unsigned linkage) {
     else if (mx__tok_is(&t, ".texref") || mx__tok_is(&t, ".samplerref") || mx__tok_is(&t, ".surfref"))
       type = MX_T_u64; /* the object's number, which the host puts there */
     else {
-      ERR(f, "unknown-type", t.loc, NULL, "%s is neither a type nor an attribute of a variable", mx__tok_text(f, &t));
+      ERR(f, "unknown-type", t.loc, type_meant(f, &t), "%s is neither a type nor an attribute of a variable",
+          mx__tok_text(f, &t));
       mx__resync(f);
       return;
     }
   }
   if (type < 0 || type == MX_T_pred) {
     if (t.kind != TOK_BAD)
-      ERR(f, "unknown-type", t.loc, NULL,
+      ERR(f, "unknown-type", t.loc, type_meant(f, &t),
           type < 0 ? "expected the variable's type, found %s" : "a variable cannot be .pred: %s", mx__tok_text(f, &t));
     mx__resync(f);
     return;
@@ -509,12 +526,13 @@ static bool parse_param(struct front *f, struct param *p, bool entry, bool proto
       ERR(f, "unsupported", t.loc, "pass the object's number as .u64", "references as parameters are not supported");
       return false;
     } else {
-      ERR(f, "unknown-type", t.loc, NULL, "%s is neither a type nor an attribute of a parameter", mx__tok_text(f, &t));
+      ERR(f, "unknown-type", t.loc, type_meant(f, &t), "%s is neither a type nor an attribute of a parameter",
+          mx__tok_text(f, &t));
       return false;
     }
   }
   if (p->type == MX_T_none || (p->type == MX_T_pred && !p->is_reg)) {
-    ERR(f, "unknown-type", t.loc, NULL, "expected the parameter's type, found %s", mx__tok_text(f, &t));
+    ERR(f, "unknown-type", t.loc, type_meant(f, &t), "expected the parameter's type, found %s", mx__tok_text(f, &t));
     return false;
   }
   if (!any && !entry) p->is_reg = false;
@@ -555,6 +573,7 @@ static bool parse_param(struct front *f, struct param *p, bool entry, bool proto
 }
 
 /* ( param, ... ): the opening parenthesis is next. Names go into `scope`, if there is one. */
+static bool begins_param(const struct token *t) { return mx__tok_is(t, ".param") || mx__tok_is(t, ".reg"); }
 void mx__parse_signature_list(struct front *f, struct param **list, uint32_t *n, struct scope *scope, bool entry) {
   uint32_t cap = 0;
   bool full = false;
@@ -579,7 +598,7 @@ void mx__parse_signature_list(struct front *f, struct param **list, uint32_t *n,
     }
     GROW(f->arena, *list, *n, cap);
     (*list)[(*n)++] = p;
-  } while (mx__accept(f, ','));
+  } while (mx__list_goes_on(f, begins_param));
   mx__expect(f, ')', "the parameters");
 }
 

@@ -120,7 +120,7 @@ static bool parse_operand(struct front *f, struct list *l, unsigned *number, uns
     mx__next(f);
     do {
       if (!parse_operand(f, l, number, depth + 1, true)) return false;
-    } while (mx__accept(f, ','));
+    } while (mx__list_goes_on(f, mx__begins_value));
     if (!mx__expect(f, '}', "the group")) return false;
   } else if (t->kind == TOK_PUNCT && t->punct == '[') {
     if (!parse_address(f, l, number, depth)) return false;
@@ -138,13 +138,15 @@ static bool parse_operand(struct front *f, struct list *l, unsigned *number, uns
   return true;
 }
 
+static bool begins_call_list(const struct token *t) { return t->kind == TOK_PUNCT && t->punct == '('; }
+
 /* ( operand, ... ) of a call; one number for all */
 static bool parse_call_list(struct front *f, struct list *l, unsigned number) {
   if (!mx__expect(f, '(', "call")) return false;
   if (mx__accept(f, ')')) return true;
   do {
     if (!parse_operand(f, l, &number, 4, false)) return false;
-  } while (mx__accept(f, ','));
+  } while (mx__list_goes_on(f, mx__begins_value));
   return mx__expect(f, ')', "the list");
 }
 
@@ -158,7 +160,7 @@ static bool parse_call(struct front *f, struct stmt *s) {
   }
   unsigned number = 2;
   if (!parse_operand(f, &l, &number, 4, false)) return false;
-  if (mx__accept(f, ',')) {
+  if (mx__list_goes_on(f, begins_call_list)) {
     uint32_t before = l.n;
     t = mx__peek(f, 0);
     bool list = !(t->kind == TOK_WORD && before == s->nres + 1); /* `call f, prototype`: no arguments */
@@ -175,10 +177,7 @@ static bool parse_call(struct front *f, struct stmt *s) {
 /* Another operand comes without a comma before it: said, and read as if there were one. */
 static bool missing_comma(struct front *f, const struct stmt *s) {
   const struct token *t = mx__peek(f, 0);
-  const bool operand = t->kind == TOK_INT || t->kind == TOK_FLOAT || t->kind == TOK_STRING ||
-                       (t->kind == TOK_WORD && t->text[0] == '%') ||
-                       (t->kind == TOK_PUNCT && (t->punct == '[' || t->punct == '{'));
-  if (!operand || t->first_on_line) return false;
+  if (!mx__begins_value(t) || t->first_on_line) return false;
   ERR(f, "syntax", mx__missing_before(f, t), NULL, "%s: expected ',' before %s", s->mnemonic->text, mx__tok_text(f, t));
   return true;
 }

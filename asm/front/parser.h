@@ -234,7 +234,11 @@ struct source *mx__push_text(struct front *f, const char *text, size_t size, uin
 const char *mx__near(struct front *f, struct scope *s, const char *want, int kind); /* a hint, or NULL */
 bool mx__accept(struct front *f, int punct);
 bool mx__expect(struct front *f, int punct, const char *after);
-void mx__resync(struct front *f); /* behind the next `;`, or before a brace that closes the scope */
+/* Whether a list goes on: behind a comma, or with another element, before which the comma is missing. That is said, and
+ * the list is read as if it were there. */
+bool mx__list_goes_on(struct front *f, bool (*begins)(const struct token *t));
+bool mx__begins_value(const struct token *t); /* a number, a register, a text, a group or an address */
+void mx__resync(struct front *f);             /* behind the next `;`, or before a brace that closes the scope */
 const char *mx__tok_text(struct front *f, const struct token *t); /* for messages: quoted, short */
 /* Where something is missing before token t: right behind the token before it. */
 struct ir_loc mx__missing_before(const struct front *f, const struct token *t);

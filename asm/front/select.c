@@ -420,15 +420,14 @@ static const char *with_one_more(struct select *s, const struct base *b, const c
   return NULL;
 }
 
-/* Other languages' suffixes. */
-static const char *suffix_meant(const char *suffix, size_t len) {
+const char *mx__suffix_meant(const char *suffix, size_t len) {
   static const char *const same[][2] = {
       {".i8", ".s8"},      {".i16", ".s16"},    {".i32", ".s32"},     {".i64", ".s64"},     {".int8", ".s8"},
       {".int16", ".s16"},  {".int32", ".s32"},  {".int64", ".s64"},   {".int", ".s32"},     {".long", ".s64"},
       {".uint8", ".u8"},   {".uint16", ".u16"}, {".uint32", ".u32"},  {".uint64", ".u64"},  {".uint", ".u32"},
       {".f", ".f32"},      {".float", ".f32"},  {".float16", ".f16"}, {".float32", ".f32"}, {".float64", ".f64"},
       {".double", ".f64"}, {".half", ".f16"},   {".bool", ".pred"},   {".xor", ".bfly"},    {".less", ".lt"},
-      {".greater", ".gt"}, {".equal", ".eq"}};
+      {".greater", ".gt"}, {".equal", ".eq"},   {".lte", ".le"},      {".gte", ".ge"},      {".neq", ".ne"}};
   for (size_t k = 0; k < sizeof same / sizeof *same; k++)
     if (strlen(same[k][0]) == len && !memcmp(same[k][0], suffix, len)) return same[k][1];
   return NULL;
@@ -446,7 +445,7 @@ static const char *meant(struct select *s, const struct base *b, const char *mne
     const size_t found = 1 + strcspn(dot + 1, ".");
     if (!expected_behind(s, b, mnemonic, before, &m)) break; /* wrong before this suffix */
     struct nearest near = {mx__arena_strndup(s->arena, dot, found), NULL, 0};
-    const char *others = suffix_meant(dot, found), *by_width = NULL, *replaced;
+    const char *others = mx__suffix_meant(dot, found), *by_width = NULL, *replaced;
     for (unsigned k = 0; k < m.nexpected; k++) {
       if (!m.expected[k].len) continue;
       const char *alternative = mx__arena_strndup(s->arena, m.expected[k].text, m.expected[k].len);
@@ -478,7 +477,7 @@ static const char *instruction_meant(const char *word) {
                                         {"return", "ret"},      {"halt", "exit"},        {"end", "exit"},
                                         {"sync", "bar.sync"},   {"barsync", "bar.sync"}, {"syncthreads", "bar.sync"},
                                         {"shuffle", "shfl"},    {"atomic", "atom"},      {"fetch", "ld"},
-                                        {"if", "setp"}};
+                                        {"if", "setp"},         {"print", "printf"}};
   for (size_t k = 0; k < sizeof same / sizeof *same; k++)
     if (!strcmp(same[k][0], word)) return same[k][1];
   return NULL;

@@ -22,6 +22,8 @@ void mx__select_report(struct select *s, struct mx_diags *diags, const char *mne
 
 /* Whether the mnemonic begins with these words: `ld` begins ld.global, and not ldu. */
 bool mx__base_is(const char *mnemonic, const char *base);
+/* What other languages' word for a type or a comparison, such as `.int` or `.greater`, is here; NULL: unknown. */
+const char *mx__suffix_meant(const char *suffix, size_t len);
 
 /* The name of the group if it is one of those that are not supported, in the plural with its verb: "tensor maps are".
  */

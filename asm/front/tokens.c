@@ -97,6 +97,18 @@ bool mx__expect(struct front *f, int punct, const char *after) {
   return false;
 }
 
+bool mx__list_goes_on(struct front *f, bool (*begins)(const struct token *t)) {
+  if (mx__accept(f, ',')) return true;
+  const struct token *t = mx__peek(f, 0);
+  if (!begins(t)) return false;
+  ERR(f, "syntax", mx__missing_before(f, t), NULL, "expected ',' before %s", mx__tok_text(f, t));
+  return true;
+}
+bool mx__begins_value(const struct token *t) {
+  return t->kind == TOK_INT || t->kind == TOK_FLOAT || t->kind == TOK_STRING ||
+         (t->kind == TOK_WORD && t->text[0] == '%') || (t->kind == TOK_PUNCT && (t->punct == '[' || t->punct == '{'));
+}
+
 void mx__resync(struct front *f) {
   bool first = true;
   for (int depth = 0;; first = false) {

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 /* ---- building blocks -----------------------------------------------------------------------------------*/
 uint32_t mx__new_reg(struct lower *l, const char *name, int type, struct ir_loc loc) {
@@ -128,9 +129,10 @@ static const char *near_sreg(struct lower *l, const char *text) {
   if (l->f->diags.errors >= MX_DIAG_HINTS) return NULL;
   text += *text == '%';
   const size_t base = strcspn(text, ".");
-  if (base == 8 && !memcmp(text, "warpSize", base)) return "did you mean WARP_SZ?";
+  if ((base == 8 && !strncasecmp(text, "warpsize", base)) || (base == 9 && !strncasecmp(text, "warp_size", base)))
+    return "did you mean WARP_SZ?";
   for (size_t k = 0; k < sizeof cuda / sizeof *cuda; k++)
-    if (strlen(cuda[k][0]) == base && !memcmp(cuda[k][0], text, base))
+    if (strlen(cuda[k][0]) == base && !strncasecmp(cuda[k][0], text, base))
       return mx__arena_printf(a, "did you mean '%%%s%s'?", cuda[k][1], k < 4 && !text[base] ? ".x" : text + base);
   const char *whole = mx__arena_printf(a, "%.*s.x", (int)base, text);
   uint32_t number;
