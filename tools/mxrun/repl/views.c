@@ -586,9 +586,10 @@ bool do_spark(struct repl *r, char *arguments) {
 bool do_backtrace(struct repl *r, char *arguments) {
   (void)arguments;
   mx_debug_frame f = {.struct_size = sizeof f};
-  if (!running(r)) return false;
+  mx_debug_split s = {.struct_size = sizeof s};
+  if (!running(r) || mx_debug_get_split(r->g, r->block, r->warp, r->split, &s)) return false;
   for (uint32_t k = 0; mx_debug_get_frame(r->g, r->block, r->warp, r->split, k, &f) == MX_OK; k++) {
-    char *lanes = lanes_text(f.lanes);
+    char *lanes = lanes_text(k ? f.lanes : s.lanes); /* the innermost frame has other splits' lanes, at other places */
     char *at = f.file ? format(" at %s:%u", f.file, f.line) : cli_strdup("");
     say("%c #%u %s+%u%s, %s\n", k == r->frame ? '*' : ' ', k, f.function, f.pc, at, lanes);
     free(at);
