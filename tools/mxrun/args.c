@@ -74,14 +74,13 @@ static const char *hex_bytes(struct data *d, const char *s) {
 /* ---- text, and what refers to other arguments ---------------------------------------------------------------*/
 /* 'the cat', "the cat", and the cat where the shell has taken the quotes: something with a blank in it that is nothing
  * else. */
-static bool is_text(const char *s) {
-  const size_t n = strlen(s);
-  return (n > 1 && (*s == '\'' || *s == '"') && s[n - 1] == *s) || (strchr(s, ' ') && !strpbrk(s, "(:@"));
-}
+static bool is_text(const char *s) { return *s == '\'' || *s == '"' || (strchr(s, ' ') && !strpbrk(s, "(:@")); }
 static const char *make_text(struct data *d, const char *s) {
   static const char from[] = "nt0\\'\"", to[] = "\n\t\0\\'\"";
   const bool quoted = *s == '\'' || *s == '"';
-  size_t n = strlen(s) - 2 * quoted, k = 0;
+  size_t n = strlen(s), k = 0;
+  if (quoted && (n < 2 || s[n - 1] != *s)) return "the quote at the end of the text is missing";
+  n -= 2 * quoted;
   s += quoted;
   d->bytes = cli_alloc(n + 1);
   for (size_t i = 0; i < n; i++) {
