@@ -78,6 +78,12 @@ static unsigned promote(struct lower *l, struct val *v, unsigned expected) {
 }
 
 void mx__lower_printf(struct lower *l, const struct stmt *s, struct vals *vs, uint32_t guard) {
+  if (s->nopnds && s->opnds[0].e.kind == EX_STRING) {
+    ERR(l->f, "operand-type", s->opnds[0].e.loc,
+        "the first operand gets how many values were printed: printf _, \"...\"",
+        "printf: operand 1 is a text, expected a register");
+    return;
+  }
   if (vs->n < 2) {
     ERR(l->f, "operand-count", s->loc, "signature: printf d:s32, format:u64, values",
         "printf: takes 2 operands or more, found %u", vs->n);
