@@ -354,7 +354,7 @@ static void freeing_what_is_not_there_is_a_trap(void **state) {
   (void)state;
   mx_launch_config c = config(1, 1, 1);
   assert_int_equal(mx_launch(kernel("twice"), &c, NULL, 0), MX_TRAPPED);
-  expect_error_text(d, "free of something that malloc did not return");
+  expect_error_text(d, "free of something that malloc did not return: 0x");
 }
 
 /* ---- streams and events ------------------------------------------------------------------------------------*/

@@ -143,10 +143,12 @@ void mx__finding_text(struct finding *f) {
   free(f->strings[TEXT]);
   char *here = spot(&o->place), *lanes = o->place.lanes ? mx__lanes_text(o->place.lanes) : NULL;
   char *there = o->other.kernel ? spot(&o->other) : NULL;
-  char *address = o->has_address
-                      ? mx__format("\n  %u byte%s at 0x%llx%s%s", o->bytes, o->bytes == 1 ? "" : "s",
-                                   (unsigned long long)o->address, o->where ? ", " : "", o->where ? o->where : "")
-                      : NULL;
+  char *address =
+      o->has_address && !o->bytes
+          ? mx__format("\n  0x%llx%s%s", (unsigned long long)o->address, o->where ? ", " : "", o->where ? o->where : "")
+      : o->has_address ? mx__format("\n  %u byte%s at 0x%llx%s%s", o->bytes, o->bytes == 1 ? "" : "s",
+                                    (unsigned long long)o->address, o->where ? ", " : "", o->where ? o->where : "")
+                       : NULL;
   char *other = there      ? mx__format("\n  %s at %s, block (%u,%u,%u), warp %u", o->story, there, o->other.block[0],
                                         o->other.block[1], o->other.block[2], o->other.warp)
                 : o->story ? mx__format("\n  %s", o->story)

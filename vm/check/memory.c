@@ -347,6 +347,6 @@ void mx__memory_trap(struct mx_check *c, const struct mx_trap *t) {
     mx__found_address(f, c, t->address, t->bytes, where);
   }
   if (t->detail) mx__found_story(f, strdup(t->detail));
-  mx__found_end(
-      f, mx__format("%s%s", mx_trap_kind_text(t->kind), t->has_address ? t->is_write ? ": write" : ": read" : ""));
+  const bool accesses = t->has_address && t->kind != MX_TRAP_BAD_FREE;
+  mx__found_end(f, mx__format("%s%s", mx_trap_kind_text(t->kind), !accesses ? "" : t->is_write ? ": write" : ": read"));
 }

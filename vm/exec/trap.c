@@ -158,8 +158,10 @@ mx_status mx__trap_record_make(struct mx_trap_record *r, const struct mx_launch 
   char *callee = t->func != l->func ? mx__format(", in function '%s'", f->name) : mx__format("%s", "");
   char *lanes = mx__lanes_text(t->lanes);
   char *access = !t->has_address ? mx__format("%s", "")
-                                 : mx__format(": %s of %u byte%s at 0x%llx", t->is_write ? "write" : "read", t->bytes,
-                                              t->bytes == 1 ? "" : "s", (unsigned long long)t->address);
+                 : t->kind == MX_TRAP_BAD_FREE
+                     ? mx__format(": 0x%llx", (unsigned long long)t->address)
+                     : mx__format(": %s of %u byte%s at 0x%llx", t->is_write ? "write" : "read", t->bytes,
+                                  t->bytes == 1 ? "" : "s", (unsigned long long)t->address);
   if (where && callee && lanes && access)
     s[TEXT] = mx__format("%s%s%s%s\n  kernel '%s'%s, %s%s%s%s\n  block (%u,%u,%u), warp %u, %s (mask 0x%llx)%s%s",
                          mx_trap_kind_text(t->kind), access, s[NEAREST] ? ", " : "", s[NEAREST] ? s[NEAREST] : "",
