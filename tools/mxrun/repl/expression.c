@@ -474,7 +474,10 @@ struct expression *expression_compile(struct repl *r, const char *text, const ch
   struct expression *e = ternary(&c);
   blanks(&c);
   if (e && !rest && *c.s) {
-    fail(&c, "'%s' follows the expression", c.s);
+    fail(&c,
+         *c.s == '[' ? "'%s' follows the expression; elements of buffers are NAME[LO:HI], lanes of registers @ LO..HI"
+                     : "'%s' follows the expression",
+         c.s);
     expression_free(e);
     e = NULL;
   }
