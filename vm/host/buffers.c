@@ -78,7 +78,7 @@ static mx_status not_to_be_freed(struct mx_device *d, mx_addr address) {
   if (a && a->flags & MX_ALLOC_VARIABLE && a->name)
     return mx__fail(d, MX_INVALID_ADDRESS, "mx_free: 0x%llx is in variable '%s': unloading its module frees it", at,
                     a->name);
-  return mx__bad_range(d, "mx_free", "not the start of an allocation; access", address, 1);
+  return mx__bad_address(d, "mx_free", "not the start of an allocation", address);
 }
 
 mx_status mx_free(mx_device *d, mx_addr address) {
@@ -115,7 +115,7 @@ mx_status mx_allocation_range(mx_device *d, mx_addr address, mx_addr *base, uint
   const struct mx_alloc *a = mx__memory_record(&d->memory, address, NULL);
   if (a && base) *base = a->lo;
   if (a && bytes) *bytes = a->size;
-  mx_status s = a ? MX_OK : mx__bad_range(d, "mx_allocation_range", "range", address, 1);
+  mx_status s = a ? MX_OK : mx__bad_address(d, "mx_allocation_range", "in no allocation", address);
   mx__rwunlock(&d->mem);
   return s;
 }
@@ -152,7 +152,7 @@ mx_status mx_allocation_set_name(mx_device *d, mx_addr address, const char *name
   mx__lock(&d->lock);
   mx_status s = mx__memory_name(&d->memory, address, name);
   mx__unlock(&d->lock);
-  if (s == MX_INVALID_ADDRESS) s = mx__bad_range(d, "mx_allocation_set_name", "range", address, 1);
+  if (s == MX_INVALID_ADDRESS) s = mx__bad_address(d, "mx_allocation_set_name", "in no allocation", address);
   else s = mx__fail_plain(d, s);
   mx__alone_done(d);
   return s;
@@ -165,7 +165,7 @@ mx_status mx_managed_pointer(mx_device *d, mx_addr address, void **host) {
   const struct mx_alloc *a = mx__memory_record(&d->memory, address, NULL);
   *host = a && a->flags & MX_ALLOC_MANAGED ? mx__memory_host(&d->memory, address, 0) : NULL;
   mx_status s = MX_OK;
-  if (!a) s = mx__bad_range(d, "mx_managed_pointer", "range", address, 1);
+  if (!a) s = mx__bad_address(d, "mx_managed_pointer", "in no allocation", address);
   else if (!*host)
     s = mx__fail(d, MX_INVALID_ADDRESS, "mx_managed_pointer: 0x%llx is not managed memory",
                  (unsigned long long)address);

@@ -13,6 +13,14 @@ mx_status mx__bad_range(struct mx_device *d, const char *call, const char *what,
   free(near);
   return s;
 }
+mx_status mx__bad_address(struct mx_device *d, const char *call, const char *what, uint64_t address) {
+  uint64_t base;
+  char *near = mx__memory_nearest(&d->memory, address, 1, &base);
+  mx_status s = mx__fail(d, MX_INVALID_ADDRESS, "%s: 0x%llx is %s: %s", call, (unsigned long long)address, what,
+                         near ? near : "not allocated");
+  free(near);
+  return s;
+}
 
 mx_status mx__host_range(struct mx_device *d, const char *call, const char *what, mx_addr at, uint64_t bytes,
                          void **host) {

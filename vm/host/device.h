@@ -123,6 +123,8 @@ mx_status mx__struct_out(void *out, const void *from, size_t size);
 
 /* copies.c: what the calls of these names do, without waiting for what is queued */
 mx_status mx__bad_range(struct mx_device *d, const char *call, const char *what, uint64_t address, uint64_t bytes);
+/* The same for a place that nothing reads or writes. */
+mx_status mx__bad_address(struct mx_device *d, const char *call, const char *what, uint64_t address);
 /* Host pointer of a range that must be inside one allocation; d->mem is held. */
 mx_status mx__host_range(struct mx_device *d, const char *call, const char *what, mx_addr at, uint64_t bytes,
                          void **host);
