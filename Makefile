@@ -10,6 +10,7 @@
 #   make bench-micro     one access to memory against plain C (LEVEL=v3: this CPU level alone)
 #   make bench-compile   what compiling an instruction costs, in chains of 100 (LEVEL=v4 ROW=ADD_U32: these)
 #   make bench-matrix    matrix instructions against f32 multiply-adds and plain C (LEVEL=v3: this CPU level)
+#   make bench-groups    reduce over tiles, copies by cp.async, against the same by hand (LEVEL=v3 PART=gemm, reduce)
 #   make bench-texture   samples of a picture against PoCL's and AVX2 by hand
 #   make bench-intrinsics    vendor device functions against glibc, SLEEF, native loops (LEVEL=v3: another CPU level)
 #   make bench-cxx       what mxcc takes besides clang, and the start of a program that it has built
@@ -149,7 +150,8 @@ CXX_MADE := $(patsubst %,$(BUILD)/cxx/include/mx/functions_%.h,device half bfloa
 
 NO_DEPS := clean uninstall dist help
 .PHONY: FORCE help all tests check bench bench-interp bench-foreign bench-micro bench-compile bench-matrix \
-  bench-texture bench-intrinsics bench-cxx bench-tools demo install uninstall clean fuzz deps-build deps-test objects
+  bench-groups bench-texture bench-intrinsics bench-cxx bench-tools demo install uninstall clean fuzz deps-build \
+  deps-test objects
 all: $(BUILD)/libmx.a $(if $(SAN),,$(LIBSO) $(RTSO) $(EXEC_LIBS) $(CXX_MADE)) $(TOOL_BIN) $(JITC_BIN) \
   $(if $(SAN),,$(BUILD)/docs/isa.md $(BUILD)/docs/intrinsics.md $(BUILD)/docs/commands.md)
 # without the benches, which are for this kind of processor only
@@ -416,6 +418,18 @@ $(BUILD)/tests/bench-matrix: $(MATRIX_OBJ) $(BUILD)/libmx.a
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $(QUICK_LD) $^ $(LIBS) -o $@
 bench-matrix: all $(BUILD)/tests/bench-matrix
 	$(Q)MX_JITC=$(BUILD)/mx-jitc $(if $(LEVEL),MX_LEVEL=$(LEVEL)) $(BUILD)/tests/bench-matrix .
+
+# Groups and copies against the same by hand, on stdout; LEVEL: v3, v4; PART: gemm, reduce. Kernels' C++ needs clang.
+GROUPS_OBJ := $(OBJ)/tests/bench/groups/main.o
+GROUPS_PTX := $(OBJ)/tests/bench/groups/reduce.ptx
+$(BUILD)/tests/bench-groups: $(GROUPS_OBJ) $(BUILD)/libmx.a
+	$(call say,LD,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) $(QUICK_LD) $^ $(LIBS) -o $@
+$(GROUPS_PTX): tests/bench/groups/reduce.cu $(BUILD)/mxcc $(wildcard cxx/include/*.h cxx/include/mx/*.h)
+	$(call say,MXCC,$@)
+	$(Q)mkdir -p $(@D) && $(BUILD)/mxcc -O3 --ptx $< -o $@
+bench-groups: all $(BUILD)/tests/bench-groups $(GROUPS_PTX)
+	$(Q)MX_JITC=$(BUILD)/mx-jitc $(if $(LEVEL),MX_LEVEL=$(LEVEL)) $(BUILD)/tests/bench-groups . $(GROUPS_PTX) $(PART)
 
 # Linear samples of a picture against PoCL's and against AVX2 by hand, on stdout; LEVEL: v2, v3
 TEXTURE_OBJ := $(OBJ)/tests/bench/texture/main.o $(OBJ)/tests/bench/texture/native.o

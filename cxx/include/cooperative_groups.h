@@ -19,15 +19,20 @@ __MX_DEVICE int place(__mx_mask m, int k) {
   while (k--) m &= m - 1;
   return sizeof m == 8 ? __ffsll((long long)m) - 1 : __ffs((int)m) - 1;
 }
-/* Applies f, which moves one 32-bit word between lanes, to each word of a value of any type. */
+/* Values of any type travel in words, of 64 bits where they consist of such: the instructions are those that a shuffle
+ * of a long or a double takes. */
+template <bool LONG> struct word_of_size { typedef unsigned int type; };
+template <> struct word_of_size<true> { typedef unsigned long long type; };
+template <class T> using word = typename word_of_size<sizeof(T) % 8 == 0>::type;
+/* Applies f, which moves one word between lanes, to each word of a value of any type. */
 template <class T, class F> __MX_DEVICE T by_words(T v, F f) {
   union {
     T value;
-    unsigned int word[(sizeof(T) + 3) / 4];
+    word<T> part[(sizeof(T) + sizeof(word<T>) - 1) / sizeof(word<T>)];
   } u;
-  if (sizeof(T) % 4) u.word[sizeof(T) / 4] = 0;
+  if (sizeof(T) % 4) u.part[sizeof(T) / 4] = 0;
   u.value = v;
-  for (unsigned k = 0; k < sizeof u.word / 4; k++) u.word[k] = f(u.word[k]);
+  for (unsigned k = 0; k < sizeof u.part / sizeof *u.part; k++) u.part[k] = f(u.part[k]);
   return u.value;
 }
 } // namespace __mx
@@ -193,7 +198,7 @@ public:
 
   template <class T> __device__ T shfl(T v, unsigned int rank) const {
     int from = __mx::place(lanes, (int)(rank % size()));
-    return __mx::by_words(v, [=](unsigned int w) { return __shfl_sync(lanes, w, from); });
+    return __mx::by_words(v, [=](__mx::word<T> w) { return __shfl_sync(lanes, w, from); });
   }
   template <class T> __device__ T shfl_up(T v, unsigned int delta) const {
     unsigned int rank = thread_rank();
@@ -277,16 +282,16 @@ public:
   __device__ static unsigned int meta_group_size() { return (__mx::whole<Parent>::size() + SIZE - 1) / SIZE; }
 
   template <class T> __device__ T shfl(T v, int rank) const {
-    return __mx::by_words(v, [=](unsigned int w) { return __shfl_sync(__mx_lanes(), w, rank, SIZE); });
+    return __mx::by_words(v, [=](__mx::word<T> w) { return __shfl_sync(__mx_lanes(), w, rank, SIZE); });
   }
   template <class T> __device__ T shfl_up(T v, unsigned int delta) const {
-    return __mx::by_words(v, [=](unsigned int w) { return __shfl_up_sync(__mx_lanes(), w, delta, SIZE); });
+    return __mx::by_words(v, [=](__mx::word<T> w) { return __shfl_up_sync(__mx_lanes(), w, delta, SIZE); });
   }
   template <class T> __device__ T shfl_down(T v, unsigned int delta) const {
-    return __mx::by_words(v, [=](unsigned int w) { return __shfl_down_sync(__mx_lanes(), w, delta, SIZE); });
+    return __mx::by_words(v, [=](__mx::word<T> w) { return __shfl_down_sync(__mx_lanes(), w, delta, SIZE); });
   }
   template <class T> __device__ T shfl_xor(T v, unsigned int mask) const {
-    return __mx::by_words(v, [=](unsigned int w) { return __shfl_xor_sync(__mx_lanes(), w, (int)mask, SIZE); });
+    return __mx::by_words(v, [=](__mx::word<T> w) { return __shfl_xor_sync(__mx_lanes(), w, (int)mask, SIZE); });
   }
   __device__ int any(int p) const { return __any_sync(__mx_lanes(), p); }
   __device__ int all(int p) const { return __all_sync(__mx_lanes(), p); }

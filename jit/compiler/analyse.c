@@ -17,14 +17,14 @@
 struct chunk {
   struct chunk *next;
 };
-static void *get(struct ja *a, size_t n) {
+void *ja_get(struct ja *a, size_t n) {
   struct chunk *c = calloc(1, sizeof *c + 8 + n);
   if (!c) abort(); /* this process may abort: libmx then goes on without compiled code */
   c->next = a->memory;
   a->memory = c;
   return (char *)(c + 1) + 8;
 }
-static uint64_t *set_new(struct ja *a, uint32_t words) { return get(a, 8 * (size_t)(words ? words : 1)); }
+static uint64_t *set_new(struct ja *a, uint32_t words) { return ja_get(a, 8 * (size_t)(words ? words : 1)); }
 void ja_free(struct ja *a) {
   if (!a) return;
   for (uint32_t b = 0; b < a->nblocks; b++) free(a->blocks[b].then);
@@ -131,12 +131,12 @@ void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t 
 /* By slot, since each access asks for the last write of one, in blocks of thousands of instructions. */
 static void list_writes(struct ja *a) {
   uint32_t s[JA_MAX_TOUCH];
-  a->first_write = get(a, sizeof *a->first_write * (a->nslots + 2u));
+  a->first_write = ja_get(a, sizeof *a->first_write * (a->nslots + 2u));
   uint32_t *next = a->first_write + 1; /* by slot: where the next write goes */
   for (uint32_t k = 0; k < a->nins; k++)
     for (uint32_t n = ja_defs(a, &a->ins[k], s); n--;) next[s[n] + 1]++;
   for (uint32_t slot = 1; slot <= a->nslots; slot++) next[slot] += next[slot - 1];
-  a->writes = get(a, sizeof *a->writes * (next[a->nslots] + 1u));
+  a->writes = ja_get(a, sizeof *a->writes * (next[a->nslots] + 1u));
   uint64_t *uni = set_new(a, a->words);
   for (uint32_t b = 0; b < a->nblocks; b++) {
     const struct ja_block *bl = &a->blocks[b];
@@ -204,8 +204,8 @@ bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const ui
 /* ---- blocks -----------------------------------------------------------------------------------------------*/
 static void find_blocks(struct ja *a) {
   const struct mx_func *f = a->f;
-  bool *lead = get(a, f->ncode + 1), *back = get(a, f->ncode + 1);
-  a->ins = get(a, sizeof *a->ins * (f->ncode + 1));
+  bool *lead = ja_get(a, f->ncode + 1), *back = ja_get(a, f->ncode + 1);
+  a->ins = ja_get(a, sizeof *a->ins * (f->ncode + 1));
   uint8_t *listed = a->checked ? ja_check_list(a) : NULL;
   lead[0] = true;
   for (uint32_t pc = 0; pc < f->ncode; pc += mx_w_length(f->code[pc])) {
@@ -243,8 +243,8 @@ static void find_blocks(struct ja *a) {
   free(listed);
   for (uint32_t pc = 0; pc < f->ncode; pc++) a->nblocks += lead[pc];
   a->bwords = (a->nblocks + 1 + 63) / 64; /* one bit more, for the function's return */
-  a->blocks = get(a, sizeof *a->blocks * (a->nblocks + 1));
-  a->block_of_pc = get(a, sizeof *a->block_of_pc * (f->ncode + 1));
+  a->blocks = ja_get(a, sizeof *a->blocks * (a->nblocks + 1));
+  a->block_of_pc = ja_get(a, sizeof *a->block_of_pc * (f->ncode + 1));
   memset(a->block_of_pc, 0xFF, sizeof *a->block_of_pc * (f->ncode + 1));
   uint32_t b = 0;
   for (uint32_t k = 0; k < a->nins; k++) {
@@ -419,7 +419,7 @@ static void find_entries(struct ja *a) {
 }
 
 static void find_loops(struct ja *a) {
-  a->loops = get(a, sizeof *a->loops * (a->nblocks + 1));
+  a->loops = ja_get(a, sizeof *a->loops * (a->nblocks + 1));
   uint64_t *body = set_new(a, a->bwords);
   for (uint32_t h = 0; h < a->nblocks; h++) {
     if (!jg_loop(a, h, body)) {
@@ -474,7 +474,8 @@ struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func) {
   a->nslots = a->f->npred + a->f->n32 + a->f->n64;
   a->words = a->nslots / 64 + 1;
   find_blocks(a);
-  a->order = get(a, sizeof *a->order * (a->nblocks + 1)), a->by_turn = get(a, sizeof *a->by_turn * (a->nblocks + 1));
+  a->order = ja_get(a, sizeof *a->order * (a->nblocks + 1));
+  a->by_turn = ja_get(a, sizeof *a->by_turn * (a->nblocks + 1));
   jg_find(a);
   find_loops(a);
   for (uint32_t b = 0; b < a->nblocks; b++) {
@@ -505,5 +506,6 @@ struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func) {
   floats(a);
   list_writes(a);
   find_entries(a);
+  ja_find_known(a);
   return a;
 }

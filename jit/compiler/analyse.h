@@ -44,6 +44,9 @@ struct ja_ins {
   const struct mx_op_info *o;
   uint64_t wide;  /* operands of 8 and 16 bits whose slots may have higher bits set: widths.c */
   uint64_t *keep; /* of a stop: slots that have to be in the frame here; else NULL. See breakpoints.c */
+  /* by operand, of results and of what warp operations read: its value in each lane, where it is known; NULL: of no
+   * operand. See known.c */
+  const uint64_t **known;
   /* of an inlined call: slots of the callee that are read before they are written, and so must be zeroed; or NULL */
   uint64_t *zero;
 };
@@ -139,7 +142,9 @@ enum ja_check { JA_UNCHECKED, JA_BY_CHECKER, JA_LEFT };
 uint8_t *ja_check_list(const struct ja *a);
 struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func);
 void ja_free(struct ja *a);
-void ja_widths(struct ja *a); /* a part of ja_analyse() */
+void ja_widths(struct ja *a);         /* a part of ja_analyse() */
+void ja_find_known(struct ja *a);     /* the same */
+void *ja_get(struct ja *a, size_t n); /* memory of zeros that is freed with `a` */
 
 static inline bool ja_has(const uint64_t *set, uint32_t k) { return set[k / 64] >> (k % 64) & 1; }
 static inline void ja_add(uint64_t *set, uint32_t k) { set[k / 64] |= 1ull << (k % 64); }
@@ -153,6 +158,8 @@ static inline unsigned ja_result_bits(const struct ja_ins *i) { return mx__types
 static inline bool ja_multiplies_wide(const struct ja_ins *i) {
   return (i->form == MX_FORM_MUL || i->form == MX_FORM_MAD) && ja_result_bits(i) > mx__types[i->o->opnd[1].type].bits;
 }
+/* What operand k holds in each lane; NULL: that is not known. */
+static inline const uint64_t *ja_known(const struct ja_ins *i, unsigned k) { return i->known ? i->known[k] : NULL; }
 /* The class of a slot. */
 static inline unsigned ja_class(const struct ja *a, uint32_t slot) {
   return slot < a->f->npred ? MX_PRED : slot < a->f->npred + a->f->n32 ? MX_R32 : MX_R64;

@@ -26,10 +26,67 @@ jv lw_lane_numbers(struct lw *l, unsigned c, unsigned keep, unsigned set) {
   return (jv){.t = MX_T_u32, .r = {v, v}};
 }
 
-/* In tiles of so many lanes: the bits in which the numbers of lanes of different tiles differ. */
+/* In tiles: the bits in which the numbers of lanes of different tiles differ. */
 static jv other_tile(struct lw *l, gcc_jit_rvalue *tile) {
   struct jx *j = &l->j;
   return jv_broadcast(j, MX_T_u32, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, jx_int(j, j->t_u32, 0), tile));
+}
+
+/* ---- shuffles -----------------------------------------------------------------------------------------------*/
+/* Where each lane takes its value from, and whether that lane is in range. */
+struct sources {
+  unsigned from[MX_MAX_LANES];
+  bool good[MX_MAX_LANES];
+};
+/* Finds them where the code itself says by which distance values move, and in which tiles. n: the number of results. */
+static bool known_sources(const struct lw *l, unsigned n, const struct lw_tile *tile, struct sources *s) {
+  const uint64_t *by = ja_known(l->ins, n + 1), *limits = ja_known(l->ins, n + 2);
+  const unsigned wrap = l->a->image->lanes - 1, mode = mx_w_mod(*l->ins->w);
+  if (!by || !limits || (tile && !tile->known)) return false;
+  for (unsigned lane = 0; lane <= wrap; lane++) {
+    const unsigned segment = limits[lane] >> 8 & wrap, outside = ~segment & wrap, d = by[lane] & wrap,
+                   last = (lane & segment) | (limits[lane] & outside);
+    const unsigned from = mode == UP          ? lane - d
+                          : mode == DOWN      ? lane + d
+                          : mode == BUTTERFLY ? lane ^ d
+                                              : (lane & segment) | (d & outside);
+    s->good[lane] = mode == UP ? (int)from >= (int)last : (int)from <= (int)last;
+    s->from[lane] = s->good[lane] && !(tile && (from ^ lane) / tile->known) ? from : lane;
+  }
+  return true;
+}
+/* The values for chunk c. Lanes of few chunks are exchanged or permuted among these alone. */
+static gcc_jit_rvalue *take(struct lw *l, const struct sources *s, gcc_jit_rvalue *const *all, unsigned c) {
+  struct jx *j = &l->j;
+  const unsigned *from = s->from + c * j->w, by = (from[0] ^ c * j->w) % j->w;
+  gcc_jit_rvalue *of[LW_CHUNKS], *index[JX_MOST_LANES];
+  unsigned place[LW_CHUNKS], n = 0; /* place: where a chunk is in of[] */
+  bool exchanged = true;
+  for (unsigned chunk = 0; chunk < l->nc; chunk++)
+    for (unsigned k = 0; k < j->w; k++)
+      if (from[k] / j->w == chunk) {
+        place[chunk] = n, of[n++] = all[chunk];
+        break;
+      }
+  for (unsigned k = 0; k < j->w; k++) exchanged &= n == 1 && from[k] % j->w == (k ^ by);
+  if (exchanged && !by) return of[0];
+  if (exchanged && !(by & (by - 1))) return j->isa->exchange(j, of[0], by);
+  while (n & (n - 1)) of[n] = of[0], n++; /* a permutation takes a power of two */
+  for (unsigned k = 0; k < j->w; k++) index[k] = jx_int(j, j->t_u32, place[from[k] / j->w] * j->w + from[k] % j->w);
+  return j->isa->choose(j, of, n, gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, (int)j->w, index));
+}
+static void shuffle_as_known(struct lw *l, unsigned n, const struct sources *s) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *all[LW_CHUNKS], *out[LW_CHUNKS];
+  for (unsigned c = 0; c < l->nc; c++) all[c] = jx_keep(j, jx_bits(j, j->vu32, lw_operand(l, n, c).r[0]));
+  for (unsigned c = 0; c < l->nc; c++) out[c] = take(l, s, all, c); /* the result may overwrite the operand */
+  for (unsigned c = 0; c < l->nc; c++) lw_put(l, 0, c, (jv){.t = MX_T_b32, .r = {out[c], out[c]}});
+  for (unsigned c = 0; n > 1 && c < l->nc; c++) {
+    uint64_t good = 0;
+    for (unsigned k = 0; k < j->w; k++) good |= (uint64_t)s->good[c * j->w + k] << k;
+    gcc_jit_rvalue *m = jx_keep(j, j->isa->mask_of(j, lw_u64(l, good), 0));
+    lw_put(l, 1, c, (jv){.t = MX_T_pred, .r = {m, m}});
+  }
 }
 
 /* What a shuffle works on, by chunk: its operands, and then which lane's value is chosen, and whether that lane exists.
@@ -136,7 +193,7 @@ static gcc_jit_function *shuffle_function(struct lw *l, unsigned mode, uint64_t 
   known[n++].tiles = tiles;
   return f;
 }
-static bool call_shuffle(struct lw *l, unsigned n, gcc_jit_rvalue *tile) {
+static bool call_shuffle(struct lw *l, unsigned n, const struct lw_tile *tile) {
   struct jx *j = &l->j;
   const bool same = lw_operand_uniform(l, n + 1);
   if (!l->slots_spilled || l->one_lane || mx_w_guard(*l->ins->w) != MX_GUARD_NONE) return false;
@@ -146,10 +203,11 @@ static bool call_shuffle(struct lw *l, unsigned n, gcc_jit_rvalue *tile) {
                             lw_operand_cells(l, n, false, NULL),
                             same ? NULL : lw_operand_cells(l, n + 1, false, NULL),
                             limits.k ? gcc_jit_context_null(j->c, j->t_pu8) : lw_operand_cells(l, n + 2, false, NULL),
-                            tile ? tile : jx_int(j, j->t_u32, 0)};
+                            tile ? tile->lanes : jx_int(j, j->t_u32, 0)};
   if (!arg[4] || !arg[0] || !arg[1] || !arg[2] || (!same && !arg[3])) return false;
   if (same) arg[3] = jv_scalar(j, jv_as(j, MX_T_u32, lw_operand(l, n + 1, 0)));
-  gcc_jit_function *f = shuffle_function(l, mx_w_mod(*l->ins->w), limits.k ? limits.kv : BY_LANE, n > 1, same, tile);
+  gcc_jit_function *f =
+      shuffle_function(l, mx_w_mod(*l->ins->w), limits.k ? limits.kv : BY_LANE, n > 1, same, tile != NULL);
   if (!f) return false;
   gcc_jit_block_add_eval(j->b, NULL, gcc_jit_context_new_call(j->c, NULL, f, 6, arg));
   for (unsigned k = 0; k < n; k++)
@@ -157,12 +215,14 @@ static bool call_shuffle(struct lw *l, unsigned n, gcc_jit_rvalue *tile) {
   return true;
 }
 
-static void shuffle(struct lw *l, gcc_jit_rvalue *tile) {
+static void shuffle(struct lw *l, const struct lw_tile *tile) {
   struct jx *j = &l->j;
   const unsigned n = results_of(l->ins->o);
+  struct sources known;
+  if (known_sources(l, n, tile, &known)) return shuffle_as_known(l, n, &known);
   if (call_shuffle(l, n, tile)) return;
   struct shuffle_of s = {.mode = mx_w_mod(*l->ins->w)};
-  const jv other = tile ? other_tile(l, tile) : (jv){0};
+  const jv other = tile ? other_tile(l, tile->lanes) : (jv){0};
   if (tile) s.other_tile = &other;
   for (unsigned c = 0; c < l->nc; c++) { /* the result may overwrite the operand */
     s.all[c] = jx_keep(j, jx_bits(j, j->vu32, lw_operand(l, n, c).r[0]));
@@ -178,7 +238,7 @@ static void shuffle(struct lw *l, gcc_jit_rvalue *tile) {
 static gcc_jit_rvalue *equal(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
   return lw_compare(l, GCC_JIT_COMPARISON_EQ, x, y);
 }
-static void vote(struct lw *l, bool ballot, gcc_jit_rvalue *tile) {
+static void vote(struct lw *l, bool ballot, const struct lw_tile *tile) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *m[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) m[c] = lw_operand(l, 1, c).r[0];
@@ -227,7 +287,7 @@ static jv joined_inside(struct lw *l, unsigned type, jv x, unsigned by) {
   gcc_jit_rvalue *other = j->isa->exchange(j, jx_bits(j, j->vu32, x.r[0]), by);
   return joined(l, type, x, jv_as(j, type, (jv){.t = MX_T_u32, .r = {other, other}}));
 }
-static void reduce(struct lw *l, gcc_jit_rvalue *tile) {
+static void reduce(struct lw *l, const struct lw_tile *tile) {
   struct jx *j = &l->j;
   const unsigned type = l->ins->o->opnd[0].type;
   jv v[LW_CHUNKS];
@@ -244,10 +304,12 @@ static void reduce(struct lw *l, gcc_jit_rvalue *tile) {
   gcc_jit_lvalue *sum[LW_CHUNKS];
   gcc_jit_block *end = lw_new_block(l, "reduced");
   for (unsigned c = 0; c < l->nc; c++) jx_set(j, sum[c] = jx_local(j, j->vu32), jx_bits(j, j->vu32, v[c].r[0]));
-  for (unsigned by = 1; by < l->a->lanes; by *= 2) {
-    gcc_jit_block *step = lw_new_block(l, "step");
-    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_LE, tile, jx_int(j, j->t_u32, by)), end, step);
-    j->b = step;
+  for (unsigned by = 1; by < (tile->known ? tile->known : l->a->lanes); by *= 2) {
+    if (!tile->known) {
+      gcc_jit_block *step = lw_new_block(l, "step");
+      lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_LE, tile->lanes, jx_int(j, j->t_u32, by)), end, step);
+      j->b = step;
+    }
     for (unsigned c = 0; c < l->nc; c++)
       v[c] = jv_as(j, type, (jv){.t = MX_T_u32, .r = {jx_rv(sum[c]), jx_rv(sum[c])}});
     for (unsigned c = 0; c < l->nc; c++) {
@@ -264,24 +326,24 @@ static void reduce(struct lw *l, gcc_jit_rvalue *tile) {
     lw_put(l, 0, c, jv_as(j, type, (jv){.t = MX_T_u32, .r = {jx_rv(sum[c]), jx_rv(sum[c])}}));
 }
 /* The lowest lane of the mask, and whether the current lane is it. */
-static void elect(struct lw *l, gcc_jit_rvalue *tile) {
+static void elect(struct lw *l, const struct lw_tile *tile) {
   struct jx *j = &l->j;
   const unsigned wrap = l->a->image->lanes - 1;
   for (unsigned c = 0; c < l->nc; c++) {
     const jv lane = lw_lane_numbers(l, c, wrap, 0);
-    const jv first = tile ? jv_bin(j, JX_AND, MX_T_u32, lane, other_tile(l, tile)) : jv_k(j, MX_T_u32, 0);
+    const jv first = tile ? jv_bin(j, JX_AND, MX_T_u32, lane, other_tile(l, tile->lanes)) : jv_k(j, MX_T_u32, 0);
     lw_put(l, 0, c, first);
     lw_put(l, 1, c, jv_cmp(j, JX_EQ, MX_T_u32, lane, first));
   }
 }
 
 /* The warp operations that have native forms. whole: it needs all lanes of the warp, not only all that live. */
-static void no_result(struct lw *l, gcc_jit_rvalue *tile) { (void)l, (void)tile; }
-static void vote_yes(struct lw *l, gcc_jit_rvalue *tile) { vote(l, false, tile); }
-static void vote_ballot(struct lw *l, gcc_jit_rvalue *tile) { vote(l, true, tile); }
+static void no_result(struct lw *l, const struct lw_tile *tile) { (void)l, (void)tile; }
+static void vote_yes(struct lw *l, const struct lw_tile *tile) { vote(l, false, tile); }
+static void vote_ballot(struct lw *l, const struct lw_tile *tile) { vote(l, true, tile); }
 static const struct native {
   enum mx_effect does;
-  void (*build)(struct lw *l, gcc_jit_rvalue *tile);
+  void (*build)(struct lw *l, const struct lw_tile *tile);
   bool whole, chooses;
 } natives[] = {{MX_DOES_MEET, no_result, false, false},     {MX_DOES_VOTE, vote_yes, false, false},
                {MX_DOES_BALLOT, vote_ballot, false, false}, {MX_DOES_SHUFFLE, shuffle, true, true},
@@ -292,7 +354,15 @@ static const struct native *native_of(const struct lw *l) {
   return NULL;
 }
 
-/* A condition: the lanes' masks are tiles of *tile lanes each, a number that is computed here. */
+/* The number of lanes of each tile, where the masks are known to name tiles; 0: they are known to name none. */
+static unsigned known_tiles(const struct lw *l, const uint64_t *masks) {
+  const unsigned n = (unsigned)__builtin_popcountll(masks[0]);
+  if (!n || n & (n - 1)) return 0;
+  for (unsigned lane = 0; lane < l->a->image->lanes; lane++)
+    if (masks[lane] != UINT64_MAX >> (64 - n) << (lane & ~(n - 1))) return 0;
+  return n;
+}
+/* A condition: the lanes' masks are not tiles of *tile lanes each, a number that is computed here. */
 static gcc_jit_rvalue *masks_of_tiles(struct lw *l, unsigned mask, gcc_jit_rvalue **tile) {
   struct jx *j = &l->j;
   const bool wide = jx_wide(l->ins->o->opnd[mask].type);
@@ -321,25 +391,30 @@ static gcc_jit_rvalue *masks_of_tiles(struct lw *l, unsigned mask, gcc_jit_rvalu
                    lw_compare(l, GCC_JIT_COMPARISON_NE, wrong, lw_u64(l, 0)));
 }
 
-gcc_jit_rvalue *lw_cross_condition(struct lw *l, gcc_jit_rvalue *alive, gcc_jit_rvalue **tile) {
+gcc_jit_rvalue *lw_cross_lacks(struct lw *l, gcc_jit_rvalue *alive, struct lw_tile *tile) {
   struct jx *j = &l->j;
   const unsigned mask = l->ins->o->nopnds - 1u;
   const struct native *native = l->ins->o->flags & MX_F_SYNC && !l->a->checked ? native_of(l) : NULL;
-  *tile = NULL;
+  const uint64_t *masks = ja_known(l->ins, mask);
+  *tile = (struct lw_tile){0};
   if (!native) return NULL;
-  const bool same = lw_operand_uniform(l, mask);
-  gcc_jit_rvalue *here = !same || native->whole ? lw_all_lanes(l) : alive;
-  gcc_jit_rvalue *missing = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u64, here, jx_rv(l->emask));
-  if (!same) {
-    gcc_jit_rvalue *other = masks_of_tiles(l, mask, tile);
-    return gcc_jit_context_new_unary_op(
-        j->c, NULL, GCC_JIT_UNARY_OP_LOGICAL_NEGATE, j->t_bool,
-        lw_either(l, lw_compare(l, GCC_JIT_COMPARISON_NE, missing, lw_u64(l, 0)), other));
+  bool same = lw_operand_uniform(l, mask);
+  if (masks && !same) {
+    tile->known = known_tiles(l, masks);
+    if (!tile->known) return NULL;
+    same = tile->known == l->a->image->lanes;
   }
-  gcc_jit_rvalue *named = gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand(l, mask, 0)), j->t_u64);
-  missing = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u64, missing,
-                  jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(l->emask),
-                        jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u64, named, lw_u64(l, UINT64_MAX))));
-  return equal(l, missing, lw_u64(l, 0));
+  gcc_jit_rvalue *here = !same || native->whole ? lw_all_lanes(l) : alive;
+  gcc_jit_rvalue *missing = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u64, here, jx_rv(l->emask)), *other = NULL;
+  if (tile->known) tile->lanes = same ? NULL : jx_int(j, j->t_u32, tile->known);
+  else if (!same) other = masks_of_tiles(l, mask, &tile->lanes);
+  else if (!masks || ~masks[0] & UINT64_MAX >> (64 - l->a->lanes)) { /* some lane may not be named */
+    gcc_jit_rvalue *named = gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand(l, mask, 0)), j->t_u64);
+    missing = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u64, missing,
+                    jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, jx_rv(l->emask),
+                          jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_u64, named, lw_u64(l, UINT64_MAX))));
+  }
+  gcc_jit_rvalue *lacks = lw_compare(l, GCC_JIT_COMPARISON_NE, missing, lw_u64(l, 0));
+  return other ? lw_either(l, lacks, other) : lacks;
 }
-void lw_cross(struct lw *l, gcc_jit_rvalue *tile) { native_of(l)->build(l, tile); }
+void lw_cross(struct lw *l, const struct lw_tile *tile) { native_of(l)->build(l, tile->lanes ? tile : NULL); }

@@ -1,6 +1,8 @@
 /* Prints the results of the analyses for people and tests: mx-jitc --dump-cfg (for dot), --dump-plan. */
 #include "dump.h"
 
+#include <inttypes.h>
+
 static void print_blocks(const struct ja *a, const char *what, const uint64_t *set, FILE *to) {
   const char *before = what;
   for (uint32_t b = 0; b <= a->nblocks; b++)
@@ -9,6 +11,24 @@ static void print_blocks(const struct ja *a, const char *what, const uint64_t *s
       else fprintf(to, "%sreturn", before);
       before = ",";
     }
+}
+
+/* What is known of a warp operation's operands: runs of lanes that have one value, the first three of them. */
+static void print_known(const struct ja *a, const struct ja_ins *i, FILE *to) {
+  if (!(i->o->flags & MX_F_SYNC) || i->o->cls != MX_CROSS || !i->known) return;
+  fprintf(to, "  %u: %s knows", i->pc, i->o->id);
+  for (unsigned k = 0; k < i->o->nopnds; k++) {
+    const uint64_t *lanes = ja_known(i, k);
+    if (!lanes) continue;
+    fprintf(to, " %u:", k);
+    unsigned from = 0, end = 0;
+    for (unsigned run = 0; run < 3 && from < a->image->lanes; run++, from = end) {
+      while (end < a->image->lanes && lanes[end] == lanes[from]) end++;
+      fprintf(to, run ? ",%#" PRIx64 : "%#" PRIx64, lanes[from]);
+    }
+    if (from < a->image->lanes) fprintf(to, ",...");
+  }
+  fputc('\n', to);
 }
 
 void ja_dump_plan(const struct ja *a, FILE *to) {
@@ -33,6 +53,7 @@ void ja_dump_plan(const struct ja *a, FILE *to) {
     if (b->leaves) fprintf(to, " leaves");
     fputc('\n', to);
   }
+  for (uint32_t k = 0; k < a->nins; k++) print_known(a, &a->ins[k], to);
 }
 
 void ja_dump_cfg(const struct ja *a, FILE *to) {

@@ -184,6 +184,7 @@ static gcc_jit_rvalue *choose_two(struct jx *j, gcc_jit_rvalue *low, gcc_jit_rva
   return jx_rv(d);
 }
 static gcc_jit_rvalue *choose(struct jx *j, gcc_jit_rvalue *const *chunks, unsigned n, gcc_jit_rvalue *index) {
+  if (n == 1) return jx_ask(j, "vpermd %2, %1, %0", "=v", j->vu32, 2, "v", index, "v", chunks[0]);
   gcc_jit_rvalue *v = choose_two(j, chunks[0], chunks[1], index);
   if (n == 2) return v;
   gcc_jit_rvalue *upper_half =

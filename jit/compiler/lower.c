@@ -251,7 +251,18 @@ static bool special(struct lw *l) {
   return true;
 }
 
-bool lw_compute(struct lw *l) { return special(l) || by_meaning(l); }
+/* Results that are known. */
+static bool constants(struct lw *l) {
+  const struct mx_op_info *o = l->ins->o;
+  if (!l->ins->known || l->one_lane || l->loop) return false; /* a loop is built for no chunk in particular */
+  for (unsigned k = 0; k < o->nopnds && o->opnd[k].role == MX_OUT; k++)
+    if (!ja_known(l->ins, k)) return false;
+  for (unsigned k = 0; k < o->nopnds && o->opnd[k].role == MX_OUT; k++)
+    for (unsigned c = 0; c < l->nc; c++) lw_put(l, k, c, lw_known(l, o->opnd[k].type, ja_known(l->ins, k), c));
+  return true;
+}
+
+bool lw_compute(struct lw *l) { return constants(l) || special(l) || by_meaning(l); }
 
 /* ---- instructions that may block ---------------------------------------------------------------------------*/
 /* A condition: some lanes of the split are elsewhere or, with `expected`, are expected where branches reconverge. NULL:
@@ -297,13 +308,14 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
   if (l->ins->o->cls == MX_CROSS) {
     gcc_jit_block *behind = lw_new_block(l, "behind"), *body = lw_new_block(l, "body");
     gcc_jit_rvalue *warp = jx_rv(lw_field(l, l->x, X_FIELD(warp), j->t_pu8));
-    gcc_jit_rvalue *alive = jx_rv(lw_field(l, warp, MX_AT(warp, live), j->t_u64)), *tile,
-                   *native = lw_cross_condition(l, alive, &tile);
-    if (native) {
+    struct lw_tile tile;
+    gcc_jit_rvalue *alive = jx_rv(lw_field(l, warp, MX_AT(warp, live), j->t_u64)),
+                   *lacks = lw_cross_lacks(l, alive, &tile);
+    if (lacks) {
       gcc_jit_block *here = lw_new_block(l, "here"), *rare = lw_new_block(l, "rare");
-      lw_split(l, native, here, rare);
+      lw_split(l, lw_rare(l, lacks), rare, here);
       j->b = here;
-      lw_cross(l, tile);
+      lw_cross(l, &tile);
       lw_go(l, behind);
       j->b = rare;
     }

@@ -523,10 +523,15 @@ bool lw_mbarrier_arrive(struct lw *l);
 bool lw_copies_whole(unsigned op);
 /* atomics.c: builds an atomic; false: it has no native form here, and nothing was built. */
 bool lw_atomic(struct lw *l);
-/* cross.c: builds a warp operation. lw_cross_condition: the condition under which its native form can do it, `alive`
- * being the mask of the warp's living lanes; NULL: it has none. *tile: the number of lanes in each lane's member mask,
- * where lanes have masks of their own; else NULL. */
-gcc_jit_rvalue *lw_cross_condition(struct lw *l, gcc_jit_rvalue *alive, gcc_jit_rvalue **tile);
-void lw_cross(struct lw *l, gcc_jit_rvalue *tile);
+/* cross.c: builds a warp operation. lw_cross_lacks: the condition under which its native form cannot do it, `alive`
+ * being the mask of the warp's living lanes; NULL: it has none. *tile: what the lanes' member masks are. */
+struct lw_tile {
+  gcc_jit_rvalue *lanes; /* how many lanes each mask names, where lanes have masks of their own; else NULL */
+  unsigned known;        /* the same number, where the code itself says it (known.c); else 0 */
+};
+gcc_jit_rvalue *lw_cross_lacks(struct lw *l, gcc_jit_rvalue *alive, struct lw_tile *tile);
+void lw_cross(struct lw *l, const struct lw_tile *tile);
+/* slots.c: chunk c of a value that is known by lane. */
+jv lw_known(struct lw *l, unsigned type, const uint64_t *lanes, unsigned c);
 
 #endif

@@ -112,6 +112,23 @@ jv lw_clean(struct lw *l, uint32_t slot, jv v) {
   return jv_as(&l->j, t, jv_canon(&l->j, MX_T_f32, jv_as(&l->j, MX_T_f32, v)));
 }
 
+jv lw_known(struct lw *l, unsigned type, const uint64_t *lanes, unsigned c) {
+  struct jx *j = &l->j;
+  const bool wide = jx_wide(type);
+  const unsigned n = wide ? j->w / 2 : j->w;
+  jv v = {.t = (uint8_t)type};
+  unsigned equal = 1;
+  while (equal < j->w && lanes[c * j->w + equal] == lanes[c * j->w]) equal++;
+  if (equal == j->w) return jv_k(j, type, lanes[c * j->w]);
+  for (unsigned h = 0; h < (wide ? 2u : 1u); h++) {
+    gcc_jit_rvalue *e[JX_MOST_LANES];
+    for (unsigned k = 0; k < n; k++) e[k] = jx_int(j, wide ? j->t_u64 : j->t_u32, lanes[c * j->w + h * n + k]);
+    v.r[h] = gcc_jit_context_new_rvalue_from_vector(j->c, NULL, jx_vector(j, wide), n, e);
+  }
+  if (!wide) v.r[1] = v.r[0];
+  return v;
+}
+
 static unsigned field_of(struct lw *l, unsigned k) { return mx_w_operand(l->ins->w, k); }
 
 /* A literal whose value only the prepared kernel knows: read in the prologue from the interpreter's copy. */

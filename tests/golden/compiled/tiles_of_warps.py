@@ -1,5 +1,6 @@
 """What tiles_of_warps.mxs reads and leaves in memory, by a plain model: tiles_of_warps.py LANES writes
-tiles_of_warps_LANES.masks.bin and tiles_of_warps_LANES.bin."""
+tiles_of_warps_LANES.masks.bin and tiles_of_warps_LANES.bin; and known_LANES.bin, what known.mxs leaves: the rows of tiles
+alone."""
 import struct
 import sys
 
@@ -65,4 +66,6 @@ for row in rows:
     put(lambda lane: group[lane][0] == lane)
 open(f"tiles_of_warps_{lanes}.masks.bin", "wb").write(struct.pack(f"<{len(masks)}Q", *masks))
 open(f"tiles_of_warps_{lanes}.bin", "wb").write(struct.pack(f"<{len(out)}I", *out))
+tile_words = len(out) // len(rows) * lanes.bit_length()
+open(f"known_{lanes}.bin", "wb").write(struct.pack(f"<{tile_words}I", *out[:tile_words]))
 print(len(rows), 4 * len(out))
