@@ -526,8 +526,7 @@ static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *
       else lw_store_chunk(l, ac->value, c, lw_at(l, q, at), lanes[c], ac->type, false);
       continue;
     }
-    for (unsigned e = 0; e < ac->n && ac->load; e++)
-      jx_prefetch(j, lw_vector(l, q, at + LW_PREFETCH + e * j->bytes, false));
+    for (unsigned e = 0; e < ac->n; e++) jx_prefetch(j, lw_vector(l, q, at + LW_PREFETCH + e * j->bytes, false));
     for (unsigned e = 0; e < ac->n; e++)
       v[e] = ac->load ? j->isa->load(j, false, lw_vector(l, q, at + j->bytes * e, false))
                       : jx_keep(j, lw_source(l, ac->value + e, c, MX_T_u32).r[0]);

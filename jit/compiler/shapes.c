@@ -187,8 +187,11 @@ static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, const u
 static bool loaded(const struct ja *a, uint32_t k, uint32_t slot) {
   return lw_last_write(a, &k, slot) && a->ins[k].o->cls == MX_MEM;
 }
-/* The address of instruction k in block b is slot `at` there: of 32 bits, or a sum with a widened slot of 32 bits. */
-static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct lw_base *base) {
+/* The address of instruction k in block b is slot `at` there: of 32 bits, or a sum with a widened slot of 32 bits. Its
+ * factor is one that gathers have or, of several elements of each lane, their bytes: they are accessed as a row or by
+ * the body. */
+static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, const struct mx_row_access *ac,
+                       struct lw_base *base) {
   const struct ja *a = l->a;
   *base = (struct lw_base){.slot = at, .pre_scale = 1, .post_scale = 1};
   const uint32_t use = k;
@@ -211,8 +214,9 @@ static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, struct
   if (lw_uniform_at(a, b, k, slot_of(a, &a->ins[k], 1) == base->slot ? 1 : 2)) return false;
   if (ja_last_write(a, k, use, base->slot)) return false; /* at the access it is still what it was */
   base->index_loaded = loaded(a, use, base->slot);
-  return base->indexed =
-             base->post_scale == 1 || base->post_scale == 2 || base->post_scale == 4 || base->post_scale == 8;
+  const uint64_t bytes = (uint64_t)jx_bitsof(ac->type) / 8 * ac->elements;
+  return base->indexed = base->post_scale == 1 || base->post_scale == 2 || base->post_scale == 4 ||
+                         base->post_scale == 8 || (ac->elements > 1 && base->post_scale == bytes);
 }
 
 /* Determines which slots' shapes are used later, since computing one takes a call, and slots hold many values in
@@ -310,7 +314,7 @@ void lw_shapes_find(struct lw *l) {
       const uint32_t at = slot_of(a, i, ac.kind == MX_ACCESS_LOAD ? ac.elements : 0);
       if (at == JA_NONE) continue;
       const bool steady = ac.elements == 1 && find_base(l, b, k, at, NULL, base);
-      if (!steady && !find_index(l, b, k, at, base)) continue;
+      if (!steady && !find_index(l, b, k, at, &ac, base)) continue;
       const uint64_t scale = base->pre_scale * base->post_scale;
       base->bounds_checked = !a->checked && steady && bits >= 32 && mx_w_mod(*i->w) >> 2 == MX_SHARED &&
                              !base->sign_extends && base->slot < a->f->npred + a->f->n32 &&

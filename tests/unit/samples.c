@@ -191,7 +191,7 @@ static void usual_floats(void **unused) {
     int32_t lod[MX_MAX_LANES];
     for (unsigned l = 0; l < MX_MAX_LANES; l++)
       for (unsigned k = 0; k < 3; k++) x[k][l] = coordinate(true, 4), lod[l] = (int32_t)(draw() % (256u * f.levels));
-    const struct mx_samples at = {.x = {x[0], x[1], x[2]}, .layer = layer, .lod = lod};
+    struct mx_samples at = {.x = {x[0], x[1], x[2]}, .layer = layer, .lod = lod};
     uint32_t *const out[4] = {result[0], result[1], result[2], result[3]};
     uint64_t odd;
     assert_true(level->sample(&f, &s, &at, 64, UINT64_MAX, out, &odd));

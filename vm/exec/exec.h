@@ -295,8 +295,8 @@ struct mx_level {
    * lanes of an instruction form rows. */
   void (*land_rows)(const struct mx_row_copy *ring, uint32_t mask, uint32_t first, uint32_t end, unsigned lanes);
   bool (*copy_rows)(const struct mx_exec *x, const struct mx_insn *i, struct mx_row_copy *c);
-  bool (*sample)(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_samples *at,
-                 unsigned n, uint64_t mask, uint32_t *const out[4], uint64_t *odd); /* lanes/samples.h */
+  bool (*sample)(const struct mx_image_form *f, const struct mx_sampler_form *s, struct mx_samples *at, unsigned n,
+                 uint64_t mask, uint32_t *const out[4], uint64_t *odd); /* lanes/samples.h */
 };
 /* NULL: the best level of this CPU; returns NULL for an unknown or unsupported name */
 const struct mx_level *mx__level(const char *name);

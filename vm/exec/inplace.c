@@ -9,6 +9,7 @@
  * MX_F_IN_PLACE and, if all lanes are active, matrix instructions, which the whole warp executes together. */
 #include "jitabi.h"
 #include "launch.h"
+#include "samples.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -172,6 +173,22 @@ static bool is_read_once(const struct making *k, unsigned cls, uint32_t slot) {
   if (!inputs || (address && inputs > 1)) return false;
   return address || (results <= 1 && (operands == 1 || (operands == 2 && results == 1)));
 }
+/* Whether a slot is only used as the number of a texture, a surface or a sampler. */
+static bool is_object(const struct making *k, unsigned cls, uint32_t slot) {
+  const struct mx_insn *i = &k->insns[0];
+  const struct mx_op_info *o = &mx__ops[i->op];
+  const mx_word *w = &k->fn->func->code[i->pc];
+  bool found = false;
+  if (k->n != 1 || i->op < MX_FIRST_OF_IMAGES || i->op > MX_LAST_OF_IMAGES) return false;
+  for (unsigned m = 0; m < o->nopnds; m++) {
+    const struct mx_opnd *at = &o->opnd[m];
+    if (at->type >= MX_T_raw || mx__types[at->type].slot_class != cls || mx_w_operand(w, m) != slot) continue;
+    const bool has_offset = m + 1u < o->nopnds && at[1].type == MX_T_off;
+    if (at->role == MX_OUT || !(has_offset || at->implicit == MX_SAMPLER)) return false;
+    found = true;
+  }
+  return found;
+}
 static void take_input(struct making *k, const struct mx_jit_location *p) {
   const unsigned cls = p->slot >> MX_JIT_CLASS;
   const uint32_t slot = mx__jit_slot_number(p);
@@ -180,7 +197,8 @@ static void take_input(struct making *k, const struct mx_jit_location *p) {
   /* the guard of the access, which is applied to the mask instead */
   if (cls == MX_PRED && rows[k->insns[k->n - 1].op].n) return;
   if (cls == MX_R64 && is_half(k, slot)) return;
-  if ((how == ONE32 || how == ONE64) && (is_of_matrix(k, cls, slot) || is_read_once(k, cls, slot))) {
+  if ((how == ONE32 || how == ONE64) &&
+      (is_of_matrix(k, cls, slot) || is_read_once(k, cls, slot) || is_object(k, cls, slot))) {
     add(k, cls, slot, p->offset, false)->one = true;
     return;
   }

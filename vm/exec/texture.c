@@ -14,7 +14,7 @@
 #include <string.h>
 
 /* ---- forms ----------------------------------------------------------------------------------------------*/
-enum { FIRST = MX_TEX_1D_F32, LAST = MX_SURED_3D_64, MODS = 128 };
+enum { MODS = 128 };
 enum lod { BASE, LEVEL, GRADIENT };
 enum outside { TRAP, CLAMP, ZERO };
 enum reduction { ADD, MIN, MAX, AND, OR };
@@ -86,8 +86,8 @@ static void read_form(struct form *f, unsigned op, unsigned mod) {
 
 /* The form of an instruction: made once in a process. NULL: out of memory. */
 static const struct form *form_of(const struct mx_insn *i) {
-  static _Atomic(struct form *) forms[LAST - FIRST + 1][MODS];
-  _Atomic(struct form *) *at = &forms[i->op - FIRST][i->mod];
+  static _Atomic(struct form *) forms[MX_LAST_OF_IMAGES - MX_FIRST_OF_IMAGES + 1][MODS];
+  _Atomic(struct form *) *at = &forms[i->op - MX_FIRST_OF_IMAGES][i->mod];
   struct form *f = atomic_load_explicit(at, memory_order_acquire), *none = NULL;
   if (f) return f;
   f = calloc(1, sizeof *f);
@@ -150,8 +150,12 @@ static struct mx_object *find_object(struct mx_exec *x, const struct mx_insn *i,
                 mx__format("%s 0x%llx: %s", object_names[kind], (unsigned long long)object, why));
   return last->object;
 }
+/* A lane's operand that is an object's number. */
+static uint64_t handle(const struct mx_exec *x, const struct mx_insn *i, unsigned k, uint64_t l) {
+  return ((const uint64_t *)operand(x, i, k))[x->uniform_operands >> k & 1 ? 0 : l];
+}
 static uint64_t number_of(const struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint64_t l) {
-  return ((const uint64_t *)operand(x, i, f->object))[l] + (uint64_t)i->off;
+  return handle(x, i, f->object, l) + (uint64_t)i->off;
 }
 static struct mx_object *object_of(struct mx_exec *x, const struct mx_insn *i, const struct form *f, unsigned kind,
                                    struct lookup *last, uint64_t l) {
@@ -182,7 +186,7 @@ struct reading {
 };
 static bool find_reading(struct mx_exec *x, const struct mx_insn *i, const struct form *f, const struct mx_object *o,
                          uint64_t l, struct reading *r) {
-  const uint64_t n = ((const uint64_t *)operand(x, i, f->sampler))[l];
+  const uint64_t n = handle(x, i, f->sampler, l);
   r->sampler = o->sampler;
   if (!n) return true;
   const struct mx_object *sampler = find_object(x, i, n, MX_OBJECT_SAMPLER, &r->last, l);
@@ -220,18 +224,17 @@ static void take_coordinates(const struct mx_exec *x, const struct mx_insn *i, c
 static bool is_same(const struct mx_exec *x, const struct mx_insn *i, unsigned k, size_t bytes) {
   const mx_ref at = mx__operand_ref(i, k);
   const char *values = mx__operand(x, at);
-  return at & 1 || !memcmp(values, values + bytes, (x->lanes - 1) * bytes);
+  return at & 1 || x->uniform_operands >> k & 1 || !memcmp(values, values + bytes, (x->lanes - 1) * bytes);
 }
 /* The object, if all lanes have the same one; NULL: they have several, or it does not fit the instruction. */
 static const struct mx_object *one_object(struct mx_exec *x, const struct mx_insn *i, const struct form *f,
                                           unsigned kind, uint64_t m) {
-  const uint64_t *numbers = operand(x, i, f->object), number = numbers[__builtin_ctzll(m)];
+  const uint64_t number = number_of(x, i, f, (uint64_t)__builtin_ctzll(m));
   uint64_t others = 0;
-  if (!is_same(x, i, f->object, sizeof *numbers))
-    MX_FOR_LANES (l, m) others |= numbers[l] ^ number;
+  if (!is_same(x, i, f->object, sizeof number))
+    MX_FOR_LANES (l, m) others |= number_of(x, i, f, l) ^ number;
   const char *why;
-  const struct mx_object *o =
-      others ? NULL : mx__object_find(x->launch->objects, referred(x, number + (uint64_t)i->off), kind, &why);
+  const struct mx_object *o = others ? NULL : mx__object_find(x->launch->objects, referred(x, number), kind, &why);
   return o && goes_with(o, f) ? o : NULL;
 }
 static void put_results(const struct mx_exec *x, const struct mx_insn *i, unsigned n, uint64_t m,
@@ -267,14 +270,6 @@ static bool find_levels(const struct mx_exec *x, const struct mx_insn *i, const 
   }
   return true;
 }
-/* A coordinate in all lanes; a copy where a result goes to its place. */
-static const uint32_t *coordinate(const struct mx_exec *x, const struct mx_insn *i, unsigned k, uint32_t *const *to,
-                                  unsigned results, uint32_t *copy) {
-  const uint32_t *from = operand(x, i, k);
-  bool overwritten = false;
-  for (unsigned n = 0; n < results; n++) overwritten |= from == to[n];
-  return overwritten ? memcpy(copy, from, x->lanes * sizeof *copy) : from;
-}
 static bool is_sampler(struct mx_exec *x, uint64_t n) {
   const char *why;
   return mx__object_find(x->launch->objects, referred(x, n), MX_OBJECT_SAMPLER, &why);
@@ -282,21 +277,22 @@ static bool is_sampler(struct mx_exec *x, uint64_t n) {
 /* Samples of one image for all lanes at once, by the level's body, which computes those of lanes that are not there as
  * well. False: none is done. */
 static bool sample_together(struct mx_exec *x, const struct mx_insn *i, const struct form *f, uint64_t m) {
-  const uint64_t *samplers = operand(x, i, f->sampler);
-  if (f->depth || f->halves || has_offsets(x, i, f) || !is_same(x, i, f->sampler, sizeof *samplers)) return false;
+  const uint64_t sampler = handle(x, i, f->sampler, (uint64_t)__builtin_ctzll(m));
+  if (f->depth || f->halves || has_offsets(x, i, f) || !is_same(x, i, f->sampler, sizeof sampler)) return false;
   const struct mx_object *o = one_object(x, i, f, MX_OBJECT_TEXTURE, m);
-  if (!o || (samplers[0] && !is_sampler(x, samplers[0]))) return false;
+  if (!o || (sampler && !is_sampler(x, sampler))) return false;
   struct reading r = {.last = {0}};
   find_reading(x, i, f, o, (uint64_t)__builtin_ctzll(m), &r);
   const bool layered = mx__image_is_layered(f->kind);
   const unsigned axes = mx__image_is_cube(f->kind) ? 3 : mx__image_axes(f->kind);
-  uint32_t result[4][MX_MAX_LANES], *to[4] = {result[0], result[1], result[2], result[3]}, copy[4][MX_MAX_LANES];
+  uint32_t result[4][MX_MAX_LANES], *to[4] = {result[0], result[1], result[2], result[3]};
   int32_t lod[MX_MAX_LANES];
   uint64_t odd;
-  struct mx_samples at = {.whole = f->whole};
+  struct mx_samples at; /* most of it is room */
+  at.whole = f->whole, at.lod = NULL, at.layer = NULL;
   for (unsigned k = 0; m == x->full && k < f->results; k++) to[k] = mx__operand(x, mx__operand_ref(i, k));
-  if (layered) at.layer = coordinate(x, i, f->coords, to, f->results, copy[3]);
-  for (unsigned k = 0; k < axes; k++) at.x[k] = coordinate(x, i, f->coords + layered + k, to, f->results, copy[k]);
+  if (layered) at.layer = operand(x, i, f->coords);
+  for (unsigned k = 0; k < 3; k++) at.x[k] = k < axes ? operand(x, i, f->coords + layered + k) : NULL;
   if (find_levels(x, i, f, o, &r.sampler, m, lod)) at.lod = lod;
   if (!x->prep->level->sample(&o->image, &r.sampler, &at, x->lanes, m, to, &odd)) return false;
   MX_FOR_LANES (l, odd & m) {

@@ -1,9 +1,9 @@
 /* What a linear sample costs, of a picture of 2048 x 2048 texels of four channels, at neighbouring places and at random
  * ones: in compiled code, with PoCL's read_imagef, and by hand in AVX2 with the same rule: a table on stdout.
  *   bench-texture [CASE]   0 to 3: that row alone
- * Processor time of all threads for a sample. The three take turns, so that a processor that is slower for a while is so
- * for all of them, and medians of their rounds are printed. Compiled code and what is written by hand must have the same
- * bits; PoCL's differ in the last places, and are not compared. */
+ * Processor time of all threads for a sample. The three take turns, so that a processor that is slower for a while is
+ * so for all of them, and medians of their rounds are printed. Compiled code and what is written by hand must have the
+ * same bits; PoCL's differ in the last places, and are not compared. */
 #include "tests/bench/texture/native.h"
 
 #include "mx/mx.h"

@@ -9,6 +9,9 @@ struct axis {
   _Alignas(64) int32_t first[MX_MAX_LANES];  /* -1: the border */
   _Alignas(64) int32_t second[MX_MAX_LANES]; /* with part 0 the first one again */
   _Alignas(64) int32_t part[MX_MAX_LANES];   /* the second one's, in 1/256 */
+  bool one;                                  /* all lanes have lane 0's texels, and only these are there */
+  bool row;                                  /* each lane has the texels behind those of the lane before */
+  bool even;                                 /* all lanes have the same part */
 };
 MX__INL int32_t within(int32_t i, int32_t last) { return i < 0 ? 0 : i > last ? last : i; }
 /* i from -1 to twice the size */
@@ -81,13 +84,30 @@ static void find_each(struct axis *to, const uint32_t *bits, unsigned n, uint32_
   else if (mode == MX_ADDRESS_CLAMP) find_texels(to, bits, n, texels, true, linear, MX_ADDRESS_CLAMP);
   else find_texels(to, bits, n, texels, true, linear, MX_ADDRESS_BORDER);
 }
+/* What lanes have in common, of which the last one tells most when it is not so. */
+static void compare_lanes(struct axis *to, unsigned n) {
+  const int32_t first = to->first[0], second = to->second[0], part = to->part[0];
+  int32_t other = to->first[n - 1] ^ (first + (int32_t)n - 1), uneven = to->part[n - 1] ^ part;
+  if (!other)
+    for (unsigned l = 0; l < n; l++)
+      other |= (to->first[l] ^ (first + (int32_t)l)) | (to->second[l] ^ (second + (int32_t)l));
+  if (!uneven)
+    for (unsigned l = 0; l < n; l++) uneven |= to->part[l] ^ part;
+  to->one = false, to->row = !other, to->even = !uneven;
+}
 /* Lanes of one row have one coordinate along other axes, for which texels are found once. */
 static __attribute__((noinline)) void find_axis(struct axis *to, const uint32_t *bits, unsigned n, uint32_t texels,
                                                 bool normalized, bool linear, unsigned mode) {
   const bool one = are_one(bits, n);
   find_each(to, bits, one ? 1 : n, texels, normalized, linear, mode);
+  if (one) to->one = to->even = true, to->row = false;
+  else compare_lanes(to, n);
+}
+/* Texels of all lanes, where those of one are all lanes'. */
+static void fill_lanes(struct axis *to, unsigned n) {
+  if (!to->one) return;
   const int32_t first = to->first[0], second = to->second[0], part = to->part[0];
-  for (unsigned l = 0; l < n && one; l++) to->first[l] = first, to->second[l] = second, to->part[l] = part;
+  for (unsigned l = 0; l < n; l++) to->first[l] = first, to->second[l] = second, to->part[l] = part;
 }
 /* Whole coordinates, of a texel each. */
 static void find_whole(struct axis *to, const uint32_t *numbers, unsigned n, uint32_t texels, bool border) {
@@ -97,6 +117,7 @@ static void find_whole(struct axis *to, const uint32_t *numbers, unsigned n, uin
     to->first[l] = to->second[l] = border && i != inside ? -1 : inside;
     to->part[l] = 0;
   }
+  compare_lanes(to, n);
 }
 
 /* ---- cubes ----------------------------------------------------------------------------------------------------*/
@@ -135,6 +156,7 @@ static void find_faces(struct axis *across, struct axis *down, int32_t *face, co
     put_texels(across, l, (int32_t)__builtin_floor(size * u - shift), (int32_t)texels, parts, MX_ADDRESS_CLAMP);
     put_texels(down, l, (int32_t)__builtin_floor(size * w - shift), (int32_t)texels, parts, MX_ADDRESS_CLAMP);
   }
+  compare_lanes(across, n), compare_lanes(down, n);
   *odd |= mx__pack32(strange, n);
 }
 
@@ -204,28 +226,24 @@ MX__INL const unsigned char *corner(const struct taken *k, const struct corners 
   return k->t->bytes + (size_t)r->deep * k->t->slice + (size_t)r->down[c >> 1] * k->t->row +
          (size_t)r->across[c & 1] * k->f->texel;
 }
-/* share: of the slice in each lane. The lanes of which a texel takes part with weight 0 are given back. */
-static uint64_t put_weights(struct mx_slice *to, const struct axis *x, const struct axis *y, const int32_t *share,
-                            unsigned n) {
+/* share: of the slice in each lane, NULL: all of it. The lanes of which a texel takes part with weight 0 are given
+ * back. */
+static uint64_t put_weights(struct mx_slice *to, struct axis *x, struct axis *y, const int32_t *share, unsigned n) {
   uint32_t thin[MX_MAX_LANES];
-  int32_t other = 0;
-  for (unsigned l = 0; l < n; l++)
-    other |= (x->part[l] ^ x->part[0]) | (y->part[l] ^ y->part[0]) | (share[l] ^ share[0]);
+  int32_t other = !x->even || !y->even;
+  for (unsigned l = 0; l < n && share; l++) other |= share[l] ^ share[0];
   to->same = !other;
+  if (other) fill_lanes(x, n), fill_lanes(y, n);
   const unsigned found = other ? n : 1;
   for (unsigned l = 0; l < found; l++) {
-    const int32_t all = share[l], a = x->part[l], b = y->part[l];
+    const int32_t all = share ? share[l] : 256, a = x->part[l], b = y->part[l];
     const int32_t x1 = (a * all + 128) >> 8, x0 = all - x1, w3 = (x1 * b + 128) >> 8, w1 = x1 - w3,
                   w0 = (x0 * (256 - b) + 128) >> 8, w2 = x0 - w0;
     to->weight[0][l] = w0, to->weight[1][l] = w1, to->weight[2][l] = w2, to->weight[3][l] = w3;
     const uint32_t across = a != 0, down = b != 0, both = across & down;
     thin[l] = all && ((w0 == 0) | ((w1 == 0) & across) | ((w2 == 0) & down) | ((w3 == 0) & both));
   }
-  if (other) return mx__pack32(thin, n);
-  const int32_t w0 = to->weight[0][0], w1 = to->weight[1][0], w2 = to->weight[2][0], w3 = to->weight[3][0];
-  for (unsigned l = 0; l < n; l++)
-    to->weight[0][l] = w0, to->weight[1][l] = w1, to->weight[2][l] = w2, to->weight[3][l] = w3;
-  return thin[0] ? ~(uint64_t)0 : 0;
+  return other ? mx__pack32(thin, n) : thin[0] ? ~(uint64_t)0 : 0;
 }
 /* Texels that do not all lie in one row; pieces that do are copied as such. */
 static void take_scattered(struct mx_slice *to, const struct taken *k, const struct axis *x, const struct axis *y,
@@ -248,12 +266,22 @@ static void take_scattered(struct mx_slice *to, const struct taken *k, const str
       else fetch(to->texel[c] + p * PIECE * texel, at[c] + p * PIECE, PIECE, texel);
   }
 }
-static void take_slice(struct mx_slice *to, const struct taken *k, const struct axis *x, const struct axis *y,
-                       const int32_t *z, const int32_t *share, uint64_t *thin) {
-  struct corners row;
-  const bool rows = are_row(&row, k, x, y, z, 0, k->n);
-  for (unsigned c = 0; c < 4; c++) to->from[c] = rows ? corner(k, &row, c) : to->texel[c];
-  if (!rows) take_scattered(to, k, x, y, z);
+/* Rows stream through memory, where the processor's own prefetcher stops at the end of a page: the texels that lanes
+ * behind these will be the first ones to read are prefetched. */
+enum { TEXELS_AHEAD = 4096 };
+static void take_slice(struct mx_slice *to, const struct taken *k, struct axis *x, struct axis *y, const int32_t *z,
+                       const int32_t *share, uint64_t *thin) {
+  const struct corners row = {{x->first[0], x->second[0]}, {y->first[0], y->second[0]}, z ? z[0] : 0};
+  const unsigned bytes = k->n * k->f->texel;
+  const bool outside = k->border && (row.across[0] | row.across[1] | row.down[0] | row.down[1] | row.deep) < 0;
+  if (x->row && y->one && !outside && (!z || are_one((const uint32_t *)z, k->n))) {
+    for (unsigned c = 0; c < 4; c++) to->from[c] = corner(k, &row, c);
+    for (unsigned b = 0; b < bytes; b += 64) __builtin_prefetch(to->from[2] + TEXELS_AHEAD + b);
+  } else {
+    for (unsigned c = 0; c < 4; c++) to->from[c] = to->texel[c];
+    fill_lanes(x, k->n), fill_lanes(y, k->n);
+    take_scattered(to, k, x, y, z);
+  }
   if (k->filtered) *thin |= put_weights(to, x, y, share, k->n);
 }
 
@@ -270,7 +298,7 @@ struct found {
   unsigned n;
   uint64_t thin; /* lanes of which a texel takes part with weight 0 */
 };
-/* The slices of a level. share: the level's in each lane. */
+/* The slices of a level. share: the level's in each lane, NULL: all of it. */
 static void take_level(struct found *to, const struct taken *given, const struct mx_sampler_form *s,
                        const struct mx_samples *at, unsigned level, const int32_t *share, bool linear, uint64_t *odd) {
   static const uint32_t zeros[MX_MAX_LANES];
@@ -302,9 +330,10 @@ static void take_level(struct found *to, const struct taken *given, const struct
   }
   if (at->whole) find_whole(&z, at->x[2], n, t->d, s->address[2] == MX_ADDRESS_BORDER);
   else find_axis(&z, at->x[2], n, t->d, s->normalized_coords, linear, s->address[2]);
+  fill_lanes(&z, n);
   int32_t part[2][MX_MAX_LANES], any = 0;
   for (unsigned l = 0; l < n; l++) {
-    const int32_t all = share[l];
+    const int32_t all = share ? share[l] : 256;
     part[0][l] = ((256 - z.part[l]) * all + 128) >> 8; /* the first one's share is rounded */
     part[1][l] = all - part[0][l];
     any |= z.part[l];
@@ -328,12 +357,12 @@ static bool has_border(const struct mx_image_form *f, const struct mx_sampler_fo
          (!mx__image_is_cube(f->kind) && (s->address[0] == MX_ADDRESS_BORDER || s->address[1] == MX_ADDRESS_BORDER ||
                                           (f->kind == MX_ARRAY_3D && s->address[2] == MX_ADDRESS_BORDER)));
 }
-bool MX_LV(mx__sample)(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_samples *at,
+bool MX_LV(mx__sample)(const struct mx_image_form *f, const struct mx_sampler_form *s, struct mx_samples *at,
                        unsigned n, uint64_t mask, uint32_t *const out[4], uint64_t *odd) {
   const bool integers = f->type != MX_TEXEL_FLOAT && (!s->normalized_read || f->bits == 32),
              linear = s->linear && !at->whole && !integers, mips = s->mip_linear && !integers && at->lod;
   if (!is_done_here(f, s, at, linear)) return false;
-  int32_t level[MX_MAX_LANES], share[2][MX_MAX_LANES], whole[MX_MAX_LANES], upper = 0;
+  int32_t level[MX_MAX_LANES], share[2][MX_MAX_LANES], upper = 0;
   const int32_t top = 256 * (f->levels - 1);
   for (unsigned l = 0; l < n && at->lod; l++) {
     const int32_t lod = within(at->lod[l], top);
@@ -342,8 +371,7 @@ bool MX_LV(mx__sample)(const struct mx_image_form *f, const struct mx_sampler_fo
     share[0][l] = 256 - share[1][l];
     upper |= mask >> l & 1 ? share[1][l] : 0;
   }
-  if (upper && !linear) return false;              /* single texels of two levels */
-  for (unsigned l = 0; l < n; l++) whole[l] = 256; /* of a level alone */
+  if (upper && !linear) return false; /* single texels of two levels */
   unsigned char border[16] = {0};
   struct taken k = {.f = f, .n = n, .filtered = linear};
   if (has_border(f, s)) k.border = border;
@@ -360,10 +388,11 @@ bool MX_LV(mx__sample)(const struct mx_image_form *f, const struct mx_sampler_fo
       if (level[l] == now) same |= 1ull << l, two |= (mask >> l & 1) && share[1][l];
     same &= mask;
     uint64_t strange = 0;
-    take_level(&p, &k, s, at, (unsigned)now, two ? share[0] : whole, linear, &strange);
+    take_level(&p, &k, s, at, (unsigned)now, two ? share[0] : NULL, linear, &strange);
     if (two) take_level(&p, &k, s, at, (unsigned)now + 1, share[1], linear, &strange);
     uint32_t *const *to = same == mask ? out : part;
-    if (linear) MX_LV(mx__sample_sum)(f, s, p.slice, p.n, n, p.thin, to, &strange);
+    if (strange || same != mask) mx__samples_keep(at, n);
+    if (linear) MX_LV(mx__sample_sum)(f, s, p.slice, p.n, n, p.thin, at, to, &strange);
     else MX_LV(mx__sample_alone)(f, s, p.slice, n, to);
     for (unsigned c = 0; c < 4 && same != mask; c++) mx__blend32(out[c], channel[c], same, n);
     *odd |= strange & same;

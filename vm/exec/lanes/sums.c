@@ -35,6 +35,12 @@ static void spread(uint32_t *to, const uint32_t *from, unsigned channels, unsign
     for (unsigned l = 0; l < n; l++) to[2 * l] = to[2 * l + 1] = from[l];
   else memcpy(to, from, n * sizeof *to);
 }
+/* The weights of a slice's texel c in all lanes. */
+static const uint32_t *weights_of(const struct mx_slice *p, unsigned c, unsigned n, uint32_t *room) {
+  const uint32_t *all = (const uint32_t *)p->weight[c];
+  for (unsigned l = 0; l < n && p->same; l++) room[l] = all[0];
+  return p->same ? room : all;
+}
 /* Lanes with a value that is not 0. */
 static uint64_t lanes_with(const uint32_t *values, unsigned channels, unsigned n) {
   uint32_t any[MX_MAX_LANES];
@@ -160,14 +166,15 @@ MX__INL bool sum_floats(const struct mx_slice *p, const uint32_t (*weight)[MOST_
   }
   return SOME(odd);
 }
-static void sum_of_floats(const struct mx_slice *p, unsigned channels, unsigned n, uint64_t thin,
-                          uint32_t *const out[4], uint64_t *odd) {
-  _Alignas(64) uint32_t weight[2][MOST_VALUES], pair[2][MX_MAX_LANES], value[MOST_VALUES], strange[MOST_VALUES];
-  const unsigned weights = p->same ? WORDS : n, values = n * channels;
+static void sum_of_floats(uint32_t *value, const struct mx_slice *p, unsigned channels, unsigned n, uint64_t thin,
+                          uint64_t *odd) {
+  _Alignas(64) uint32_t weight[2][MOST_VALUES], pair[2][MX_MAX_LANES], strange[MOST_VALUES];
+  const unsigned weights = p->same ? 1 : n, values = n * channels;
   for (unsigned k = 0; k < 2; k++) {
     for (unsigned l = 0; l < weights; l++) /* four times as much, for rounded() */
       pair[k][l] = ((uint32_t)p->weight[2 * k][l] | (uint32_t)p->weight[2 * k + 1][l] << 16) << 2;
-    spread(weight[k], pair[k], p->same ? 1 : channels, weights);
+    if (p->same) *(mx__v32 *)weight[k] = (mx__v32){0} + pair[k][0];
+    else spread(weight[k], pair[k], channels, n);
   }
   /* loops of their own without thin lanes, whose masks would take registers */
   if (thin      ? p->same ? sum_floats(p, weight, true, true, thin, channels, values, value, NULL)
@@ -179,7 +186,6 @@ static void sum_of_floats(const struct mx_slice *p, unsigned channels, unsigned 
     sum_floats(p, weight, false, true, thin, channels, values, value, strange);
     *odd |= lanes_with(strange, channels, n);
   }
-  put_channels(out, value, channels, n);
 }
 
 /* ---- floats of several slices, or of 16 bits ------------------------------------------------------------------*/
@@ -197,12 +203,12 @@ static void widen(uint32_t *to, const unsigned char *from, unsigned values, bool
 }
 /* Slices' sums are exact in f64, and their sum is where exponents lie near one another; it is rounded to `digits` bits
  * of its magnitude. */
-static void sum_of_slices(const struct mx_slice *p, unsigned slices, unsigned channels, unsigned n, bool halves,
-                          uint64_t thin, uint32_t *const out[4], uint64_t *odd) {
+static void sum_of_slices(uint32_t *value, const struct mx_slice *p, unsigned slices, unsigned channels, unsigned n,
+                          bool halves, uint64_t thin, uint64_t *odd) {
   const unsigned values = n * channels, digits = halves ? 11 : 24;
   const uint32_t least = halves ? 113 : 38; /* a greatest exponent, biased; with 24 bits far from results' least */
-  _Alignas(64) uint32_t texel[4][MOST_VALUES], weight[4][MOST_VALUES], value[MOST_VALUES],
-      strange[MOST_VALUES] = {0}, first[MOST_VALUES], last[MOST_VALUES], rough[MOST_VALUES];
+  _Alignas(64) uint32_t texel[4][MOST_VALUES], weight[4][MOST_VALUES], strange[MOST_VALUES] = {0}, first[MOST_VALUES],
+                                                                       last[MOST_VALUES], rough[MOST_VALUES];
   _Alignas(64) double sum[MOST_VALUES];
   uint32_t lane[MX_MAX_LANES];
   for (unsigned l = 0; l < n; l++) lane[l] = (uint32_t)(thin >> l & 1);
@@ -211,7 +217,7 @@ static void sum_of_slices(const struct mx_slice *p, unsigned slices, unsigned ch
   for (unsigned s = 0; s < slices; s++) {
     for (unsigned c = 0; c < 4; c++) {
       widen(texel[c], p[s].from[c], values, halves);
-      spread(weight[c], (const uint32_t *)p[s].weight[c], channels, n);
+      spread(weight[c], weights_of(&p[s], c, n, lane), channels, n);
     }
     for (unsigned k = 0; k < values; k++) {
       uint32_t top = 0, most = 0, any = 0;
@@ -253,7 +259,6 @@ static void sum_of_slices(const struct mx_slice *p, unsigned slices, unsigned ch
     strange[k] |= last[k] && last[k] - first[k] > 8;
   }
   *odd |= lanes_with(strange, channels, n);
-  put_channels(out, value, channels, n);
 }
 
 /* ---- integers -------------------------------------------------------------------------------------------------*/
@@ -303,13 +308,14 @@ static void sum_of_integers(const struct mx_image_form *f, const struct mx_slice
 }
 /* Four unsigned bytes a texel, of one slice: sums are below 2^16, so two channels share a word. The quotient by 65535
  * is x / 2^16 * (1 + 2^-16 + 2^-32), rounded once. */
-static void sum_of_four_bytes(const struct mx_slice *p, unsigned n, uint32_t *const out[4]) {
+MX__INL void sum_of_four_bytes(const struct mx_slice *p, const bool same, unsigned n, uint32_t *const out[4]) {
   typedef uint16_t halves __attribute__((vector_size(MX__VECTOR), may_alias, aligned(4)));
   for (unsigned l = 0; l < n; l += WORDS) {
     halves even = {0}, odd = {0};
     EACH_TEXEL {
-      const mx__v32 v = *(const mx__v32 *)(const void *)(p->from[k] + 4 * l),
-                    w = *(const mx__v32 *)(const void *)(p->weight[k] + l);
+      const mx__v32 v = *(const mx__v32 *)(const void *)(p->from[k] + 4 * l);
+      mx__v32 w = (mx__v32){0} + (uint32_t)p->weight[k][0];
+      if (!same) w = *(const mx__v32 *)(const void *)(p->weight[k] + l);
       const halves both = (halves)(w | w << 16);
       even += (halves)(v & 0x00FF00FF) * both;
       odd += ((halves)v >> 8) * both;
@@ -327,15 +333,23 @@ static void sum_of_four_bytes(const struct mx_slice *p, unsigned n, uint32_t *co
   }
 }
 
+static void sum_of_fractions(const struct mx_image_form *f, const struct mx_slice *p, unsigned slices, unsigned n,
+                             uint64_t thin, struct mx_samples *at, uint32_t *const out[4], uint64_t *odd) {
+  _Alignas(64) uint32_t value[MOST_VALUES];
+  if (f->bits == 32 && slices == 1) sum_of_floats(value, p, f->channels, n, thin, odd);
+  else sum_of_slices(value, p, slices, f->channels, n, f->bits == 16, thin, odd);
+  if (*odd) mx__samples_keep(at, n);
+  put_channels(out, value, f->channels, n);
+}
 void MX_LV(mx__sample_sum)(const struct mx_image_form *f, const struct mx_sampler_form *s, const struct mx_slice *p,
-                           unsigned slices, unsigned n, uint64_t thin, uint32_t *const out[4], uint64_t *odd) {
+                           unsigned slices, unsigned n, uint64_t thin, struct mx_samples *at, uint32_t *const out[4],
+                           uint64_t *odd) {
   (void)s;
-  const bool floats = f->type == MX_TEXEL_FLOAT;
-  if (floats && f->bits == 32 && slices == 1) sum_of_floats(p, f->channels, n, thin, out, odd);
-  else if (floats) sum_of_slices(p, slices, f->channels, n, f->bits == 16, thin, out, odd);
-  else if (f->type == MX_TEXEL_UNSIGNED && f->bits == 8 && f->channels == 4 && slices == 1)
-    sum_of_four_bytes(p, n, out);
-  else sum_of_integers(f, p, slices, n, out);
+  if (f->type == MX_TEXEL_FLOAT) sum_of_fractions(f, p, slices, n, thin, at, out, odd);
+  else if (f->type != MX_TEXEL_UNSIGNED || f->bits != 8 || f->channels != 4 || slices != 1)
+    sum_of_integers(f, p, slices, n, out);
+  else if (p->same) sum_of_four_bytes(p, true, n, out);
+  else sum_of_four_bytes(p, false, n, out);
 }
 
 /* ---- texels alone ---------------------------------------------------------------------------------------------*/
