@@ -71,12 +71,14 @@ MX__INL void find_texels(struct axis *to, const uint32_t *bits, unsigned n, uint
   }
 }
 static bool are_one(const uint32_t *v, unsigned n) {
-  uint32_t other = 0;
+  uint32_t other = v[n - 1] ^ v[0];
+  if (other) return false;
   for (unsigned l = 0; l < n; l++) other |= v[l] ^ v[0];
   return !other;
 }
-static void find_each(struct axis *to, const uint32_t *bits, unsigned n, uint32_t texels, bool normalized, bool linear,
-                      unsigned mode) {
+/* A function of its own: where gcc knows that n may be 1, it does not make vectors of the loops. */
+static __attribute__((noinline)) void find_each(struct axis *to, const uint32_t *bits, unsigned n, uint32_t texels,
+                                                bool normalized, bool linear, unsigned mode) {
   if (!normalized && mode != MX_ADDRESS_BORDER) find_texels(to, bits, n, texels, false, linear, MX_ADDRESS_CLAMP);
   else if (!normalized) find_texels(to, bits, n, texels, false, linear, MX_ADDRESS_BORDER);
   else if (mode == MX_ADDRESS_WRAP) find_texels(to, bits, n, texels, true, linear, MX_ADDRESS_WRAP);
@@ -84,7 +86,7 @@ static void find_each(struct axis *to, const uint32_t *bits, unsigned n, uint32_
   else if (mode == MX_ADDRESS_CLAMP) find_texels(to, bits, n, texels, true, linear, MX_ADDRESS_CLAMP);
   else find_texels(to, bits, n, texels, true, linear, MX_ADDRESS_BORDER);
 }
-/* What lanes have in common, of which the last one tells most when it is not so. */
+/* What lanes have in common. The last one mostly tells if it is nothing. */
 static void compare_lanes(struct axis *to, unsigned n) {
   const int32_t first = to->first[0], second = to->second[0], part = to->part[0];
   int32_t other = to->first[n - 1] ^ (first + (int32_t)n - 1), uneven = to->part[n - 1] ^ part;
@@ -96,8 +98,8 @@ static void compare_lanes(struct axis *to, unsigned n) {
   to->one = false, to->row = !other, to->even = !uneven;
 }
 /* Lanes of one row have one coordinate along other axes, for which texels are found once. */
-static __attribute__((noinline)) void find_axis(struct axis *to, const uint32_t *bits, unsigned n, uint32_t texels,
-                                                bool normalized, bool linear, unsigned mode) {
+static void find_axis(struct axis *to, const uint32_t *bits, unsigned n, uint32_t texels, bool normalized, bool linear,
+                      unsigned mode) {
   const bool one = are_one(bits, n);
   find_each(to, bits, one ? 1 : n, texels, normalized, linear, mode);
   if (one) to->one = to->even = true, to->row = false;
@@ -226,24 +228,27 @@ MX__INL const unsigned char *corner(const struct taken *k, const struct corners 
   return k->t->bytes + (size_t)r->deep * k->t->slice + (size_t)r->down[c >> 1] * k->t->row +
          (size_t)r->across[c & 1] * k->f->texel;
 }
-/* share: of the slice in each lane, NULL: all of it. The lanes of which a texel takes part with weight 0 are given
- * back. */
-static uint64_t put_weights(struct mx_slice *to, struct axis *x, struct axis *y, const int32_t *share, unsigned n) {
+/* n lanes' weights. share: of the slice in each lane, if not `whole`. The lanes of which a texel takes part with weight
+ * 0 are given back. */
+MX__INL uint64_t weigh(struct mx_slice *to, const struct axis *x, const struct axis *y, const int32_t *share,
+                       const bool whole, unsigned n) {
   uint32_t thin[MX_MAX_LANES];
-  int32_t other = !x->even || !y->even;
-  for (unsigned l = 0; l < n && share; l++) other |= share[l] ^ share[0];
-  to->same = !other;
-  if (other) fill_lanes(x, n), fill_lanes(y, n);
-  const unsigned found = other ? n : 1;
-  for (unsigned l = 0; l < found; l++) {
-    const int32_t all = share ? share[l] : 256, a = x->part[l], b = y->part[l];
+  for (unsigned l = 0; l < n; l++) {
+    const int32_t all = whole ? 256 : share[l], a = x->part[l], b = y->part[l];
     const int32_t x1 = (a * all + 128) >> 8, x0 = all - x1, w3 = (x1 * b + 128) >> 8, w1 = x1 - w3,
                   w0 = (x0 * (256 - b) + 128) >> 8, w2 = x0 - w0;
     to->weight[0][l] = w0, to->weight[1][l] = w1, to->weight[2][l] = w2, to->weight[3][l] = w3;
     const uint32_t across = a != 0, down = b != 0, both = across & down;
     thin[l] = all && ((w0 == 0) | ((w1 == 0) & across) | ((w2 == 0) & down) | ((w3 == 0) & both));
   }
-  return other ? mx__pack32(thin, n) : thin[0] ? ~(uint64_t)0 : 0;
+  return n == 1 ? thin[0] : mx__pack32(thin, n);
+}
+/* share: NULL: all of it. */
+static uint64_t put_weights(struct mx_slice *to, struct axis *x, struct axis *y, const int32_t *share, unsigned n) {
+  to->same = x->even && y->even && (!share || are_one((const uint32_t *)share, n));
+  if (to->same) return weigh(to, x, y, (const int32_t[]){share ? share[0] : 256}, false, 1) ? ~(uint64_t)0 : 0;
+  fill_lanes(x, n), fill_lanes(y, n);
+  return share ? weigh(to, x, y, share, false, n) : weigh(to, x, y, NULL, true, n);
 }
 /* Texels that do not all lie in one row; pieces that do are copied as such. */
 static void take_scattered(struct mx_slice *to, const struct taken *k, const struct axis *x, const struct axis *y,

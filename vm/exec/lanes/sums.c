@@ -13,15 +13,47 @@ typedef float words_f __attribute__((vector_size(MX__VECTOR), may_alias, aligned
 /* ---- results --------------------------------------------------------------------------------------------------*/
 typedef uint32_t four __attribute__((vector_size(16), may_alias, aligned(4)));
 #define PAIRS(x_, y_, ...) __builtin_shufflevector(x_, y_, __VA_ARGS__)
+#if defined MX__AVX512
+/* Elements c, c + 4, c + 8 and so on of four vectors. */
+#define STRIDED(v_, c_) \
+  PAIRS(PAIRS(v_[0], v_[1], c_, c_ + 4, c_ + 8, c_ + 12, c_ + 16, c_ + 20, c_ + 24, c_ + 28), \
+        PAIRS(v_[2], v_[3], c_, c_ + 4, c_ + 8, c_ + 12, c_ + 16, c_ + 20, c_ + 24, c_ + 28), 0, 1, 2, 3, 4, 5, 6, 7, \
+        8, 9, 10, 11, 12, 13, 14, 15)
+static void put_quads(uint32_t *const out[4], const uint32_t *values, unsigned n) {
+  for (unsigned l = 0; l < n; l += 16) {
+    const mx__v32 *v = (const mx__v32 *)(const void *)(values + 4 * l);
+    *(mx__v32 *)(out[0] + l) = STRIDED(v, 0), *(mx__v32 *)(out[1] + l) = STRIDED(v, 1);
+    *(mx__v32 *)(out[2] + l) = STRIDED(v, 2), *(mx__v32 *)(out[3] + l) = STRIDED(v, 3);
+  }
+}
+#elif defined __AVX2__
+/* In each half of a vector, of lanes l to l + 3 and of the four behind them. */
+static void put_quads(uint32_t *const out[4], const uint32_t *values, unsigned n) {
+  for (unsigned l = 0; l < n; l += 8) {
+    const four *v = (const four *)(const void *)(values + 4 * l);
+    mx__v32 u[4];
+    EACH_TEXEL u[k] = PAIRS(v[k], v[k + 4], 0, 1, 2, 3, 4, 5, 6, 7);
+    const mx__v32 a = PAIRS(u[0], u[1], 0, 8, 1, 9, 4, 12, 5, 13), b = PAIRS(u[2], u[3], 0, 8, 1, 9, 4, 12, 5, 13),
+                  c = PAIRS(u[0], u[1], 2, 10, 3, 11, 6, 14, 7, 15), d = PAIRS(u[2], u[3], 2, 10, 3, 11, 6, 14, 7, 15);
+    *(mx__v32 *)(out[0] + l) = PAIRS(a, b, 0, 1, 8, 9, 4, 5, 12, 13);
+    *(mx__v32 *)(out[1] + l) = PAIRS(a, b, 2, 3, 10, 11, 6, 7, 14, 15);
+    *(mx__v32 *)(out[2] + l) = PAIRS(c, d, 0, 1, 8, 9, 4, 5, 12, 13);
+    *(mx__v32 *)(out[3] + l) = PAIRS(c, d, 2, 3, 10, 11, 6, 7, 14, 15);
+  }
+}
+#else
+static void put_quads(uint32_t *const out[4], const uint32_t *values, unsigned n) {
+  for (unsigned l = 0; l < n; l += 4) {
+    const four *v = (const four *)(const void *)(values + 4 * l);
+    const four a = PAIRS(v[0], v[1], 0, 4, 1, 5), b = PAIRS(v[2], v[3], 0, 4, 1, 5), c = PAIRS(v[0], v[1], 2, 6, 3, 7),
+               d = PAIRS(v[2], v[3], 2, 6, 3, 7);
+    *(four *)(void *)(out[0] + l) = PAIRS(a, b, 0, 1, 4, 5), *(four *)(void *)(out[1] + l) = PAIRS(a, b, 2, 3, 6, 7);
+    *(four *)(void *)(out[2] + l) = PAIRS(c, d, 0, 1, 4, 5), *(four *)(void *)(out[3] + l) = PAIRS(c, d, 2, 3, 6, 7);
+  }
+}
+#endif
 static void put_channels(uint32_t *const out[4], const uint32_t *values, unsigned channels, unsigned n) {
-  if (channels == 4)
-    for (unsigned l = 0; l < n; l += 4) {
-      const four *v = (const four *)(const void *)(values + 4 * l);
-      const four a = PAIRS(v[0], v[1], 0, 4, 1, 5), b = PAIRS(v[2], v[3], 0, 4, 1, 5),
-                 c = PAIRS(v[0], v[1], 2, 6, 3, 7), d = PAIRS(v[2], v[3], 2, 6, 3, 7);
-      *(four *)(void *)(out[0] + l) = PAIRS(a, b, 0, 1, 4, 5), *(four *)(void *)(out[1] + l) = PAIRS(a, b, 2, 3, 6, 7);
-      *(four *)(void *)(out[2] + l) = PAIRS(c, d, 0, 1, 4, 5), *(four *)(void *)(out[3] + l) = PAIRS(c, d, 2, 3, 6, 7);
-    }
+  if (channels == 4) put_quads(out, values, n);
   else if (channels == 2)
     for (unsigned l = 0; l < n; l++) out[0][l] = values[2 * l], out[1][l] = values[2 * l + 1];
   else memcpy(out[0], values, n * sizeof *values);
@@ -85,6 +117,14 @@ typedef long long mx__four_longs __attribute__((vector_size(32)));
 #else
 #define SOME(v_) words_any(v_)
 #endif
+/* Whether a signed word of x is greater than y's. */
+#if defined MX__AVX512
+#define SOME_GREATER(x_, y_) __builtin_ia32_pcmpgtd512_mask((mx__words)(x_), (mx__words)(y_), 0xFFFF)
+#elif defined __AVX2__ && !defined __clang__
+#define SOME_GREATER(x_, y_) SOME(__builtin_ia32_pcmpgtd256((mx__words)(x_), (mx__words)(y_)))
+#else
+#define SOME_GREATER(x_, y_) SOME((mx__v32)((words_s)(x_) > (words_s)(y_)))
+#endif
 /* Words of lower halves of one and upper halves of the other. */
 #if defined __AVX2__ && !defined MX__AVX512 && !defined __clang__
 #define LOWER_UPPER(x_, y_) ((mx__v32)__builtin_ia32_pblendw256((mx__halves)(x_), (mx__halves)(y_), 0xAA))
@@ -97,11 +137,17 @@ typedef long long mx__four_longs __attribute__((vector_size(32)));
  * anything to round, one more or less in the direction of its sign. low is from 0 to 2^24; from 4 * 768 on, high is far
  * enough from 0 that one more is lost if nothing is to be rounded, and below it nothing is. */
 MX__INL words_f rounded(words_s high, words_s low) {
+#if defined MX__AVX512 /* comparisons give bits, not vectors */
+  const words_f h = __builtin_convertvector(high, words_f);
+  const mx__v32 sign = (mx__v32)h & 0x80000000, far = (mx__v32)((words_f)((mx__v32)h & 0x7FFFFFFF) > 4 * 767.0f),
+                one = (sign | 0x3F800000) & far;
+  return MULTIPLY_ADD(h, (words_f){0} + 0x1p14f, __builtin_convertvector(low, words_f) + (words_f)one);
+#else
   const words_s one = (words_s)(high < -4 * 767) - (words_s)(high > 4 * 767);
 #ifdef MULTIPLY_ADD
   return MULTIPLY_ADD(__builtin_convertvector(high, words_f), (words_f){0} + 0x1p14f,
                       __builtin_convertvector(low + one, words_f));
-#else
+#endif
   words_f r;
   for (unsigned k = 0; k < WORDS; k++) r[k] = (float)(0x1p14 * high[k] + (low[k] + one[k]));
   return r;
@@ -138,9 +184,8 @@ MX__INL mx__v32 float_sum(const struct words4 *t, mx__v32 upper, mx__v32 lower, 
                 low = PRODUCTS(LOW(0), upper) + PRODUCTS(LOW(2), lower);
   const mx__v32 unit = top - (37 << 23), sum = (mx__v32)(rounded(high, low) * (words_f)unit);
   /* exponents of 38 to 254 are the least signed numbers after this, so that one comparison finds all others */
-  mx__v32 unusual = (mx__v32)((words_s)(unit - (257u << 23)) > -(40 << 23) + 0x7FFFFF);
-  if (thin) unusual |= (mx__v32)((words_s)most > 0x7F7FFFFF);
-  if (__builtin_expect(SOME(unusual), 0)) {
+  const words_s usual = (words_s){0} + (-(40 << 23) + 0x7FFFFF), finite = (words_s){0} + 0x7F7FFFFF;
+  if (__builtin_expect(SOME_GREATER(unit - (257u << 23), usual) || (thin && SOME_GREATER(most, finite)), 0)) {
     const mx__v32 small = (mx__v32)((words_s)top < 38 << 23);
     mx__v32 any = {0};
     EACH_TEXEL any |= t->v[k] & counts[k];
@@ -154,11 +199,12 @@ MX__INL mx__v32 float_sum(const struct words4 *t, mx__v32 upper, mx__v32 lower, 
 MX__INL bool sum_floats(const struct mx_slice *p, const uint32_t (*weight)[MOST_VALUES], const bool same,
                         const bool some_thin, uint64_t thin, unsigned channels, unsigned n, uint32_t *value,
                         uint32_t *strange) {
+  const unsigned char *const from[4] = {p->from[0], p->from[1], p->from[2], p->from[3]};
   mx__v32 odd = {0}, upper = *(const mx__v32 *)weight[0], lower = *(const mx__v32 *)weight[1];
   const uint64_t lanes = WORDS / channels ? ((uint64_t)1 << (WORDS / channels)) - 1 : 1;
   for (unsigned at = 0; at < n; at += WORDS) {
     struct words4 t;
-    EACH_TEXEL t.v[k] = *(const mx__v32 *)(const void *)(p->from[k] + 4 * at);
+    EACH_TEXEL t.v[k] = *(const mx__v32 *)(const void *)(from[k] + 4 * at);
     if (!same) upper = *(const mx__v32 *)(weight[0] + at), lower = *(const mx__v32 *)(weight[1] + at);
     *(mx__v32 *)(value + at) = some_thin && (thin >> at / channels & lanes) ? float_sum(&t, upper, lower, true, &odd)
                                                                             : float_sum(&t, upper, lower, false, &odd);
