@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static uint64_t state = 7;
 static inline uint32_t draw(uint32_t n) {
@@ -70,7 +71,7 @@ static inline mx_device *model_device(void) {
   mx_device *d;
   mx_device_options o = MX_DEVICE_OPTIONS_INIT;
   o.cache_dir = "";
-  o.jit_compiler = getenv("MX_JITC");
+  o.jit_compiler = getenv("MX_JITC") ? getenv("MX_JITC") : "tests/jitc-quick";
   assert_int_equal(mx_device_create(&o, &d), MX_OK);
   return d;
 }
@@ -85,6 +86,27 @@ static inline mx_module *model_module(mx_device *d, const char *text, mx_kernel 
   assert_int_equal(mx_module_kernel(module, "k", kernel), MX_OK);
   return module;
 }
+/* The same, kept: images and places of one subject share programs, and compiled code. */
+static struct {
+  char *text;
+  mx_module *module;
+  mx_kernel *kernel;
+} programs[256];
+static size_t nprograms;
+static inline mx_module *model_program(mx_device *d, const char *text, mx_kernel **kernel) {
+  size_t k = 0;
+  while (k < nprograms && strcmp(programs[k].text, text)) k++;
+  if (k == nprograms) {
+    assert_true(++nprograms <= sizeof programs / sizeof *programs);
+    programs[k].text = strdup(text);
+    programs[k].module = model_module(d, text, &programs[k].kernel);
+  }
+  *kernel = programs[k].kernel;
+  return programs[k].module;
+}
+static inline void model_forget(void) {
+  for (; nprograms; nprograms--) mx_module_unload(programs[nprograms - 1].module), free(programs[nprograms - 1].text);
+}
 /* What a reference of the module, `picture`, stands for. */
 static inline void model_refers(mx_device *d, mx_module *module, uint64_t object) {
   mx_addr variable;
@@ -92,11 +114,16 @@ static inline void model_refers(mx_device *d, mx_module *module, uint64_t object
   assert_int_equal(mx_module_symbol(module, "picture", &variable, &bytes), MX_OK);
   assert_int_equal(mx_copy_to_device(d, variable, &object, sizeof object), MX_OK);
 }
+/* Whether compiled code is to run what it may: in short forms of the tests, one of several. */
+static inline bool model_compiles(void) {
+  const char *quick = getenv("MX_QUICK");
+  return !quick || !*quick || draw(16) == 0;
+}
 static inline void model_run(mx_device *d, mx_kernel *kernel, unsigned threads, bool jit, const void *const *args,
                              size_t n, const char *text) {
   mx_launch_config config = MX_LAUNCH_CONFIG_INIT;
   config.grid[0] = 1, config.block[0] = threads;
-  config.jit = jit && getenv("MX_JITC") ? MX_JIT_ON : MX_JIT_OFF;
+  config.jit = jit ? MX_JIT_ON : MX_JIT_OFF;
   if (mx_launch_args(kernel, &config, args, n) != MX_OK) fail_msg("%s\n%s", mx_last_error_text(d), text);
 }
 

@@ -136,17 +136,24 @@ static void like_single_ones(void **unused) {
         x[2][l] = x[2][l / row * row], layer[l] = layer[l / row * row];
       }
     }
-    for (unsigned k = 0; k < axes; k++) at.x[k] = x[k];
-    if (mx__image_is_layered(kind)) at.layer = layer;
+    const bool over = draw() & 1; /* results go to where coordinates are */
     if (levels) at.lod = lod;
     for (unsigned k = 0; k < 4; k++) {
       const struct mx_level *level = mx__level(names[k]);
-      uint32_t *const out[4] = {result[0], result[1], result[2], result[3]};
+      uint32_t *out[4], own[4][MX_MAX_LANES];
       uint64_t odd;
+      for (unsigned c = 0; c < 4; c++) {
+        memcpy(own[c], c < 3 ? x[c] : layer, sizeof own[c]);
+        out[c] = over ? own[(c + turn) % 4] : result[c];
+      }
+      for (unsigned c = 0; c < axes; c++) at.x[c] = own[c];
+      if (mx__image_is_layered(kind)) at.layer = own[3];
       if (!level || !mask || !level->sample(&f, &s, &at, lanes, mask, out, &odd)) continue;
       for (unsigned l = 0; l < lanes; l++) {
         if (!(mask >> l & 1)) continue;
         odd_ones += odd >> l & 1, usual++;
+        for (unsigned c = 0; c < axes && odd >> l & 1; c++) assert_int_equal(at.x[c][l], x[c][l]);
+        if (odd >> l & 1 && at.layer) assert_int_equal(at.layer[l], layer[l]);
         if (odd >> l & 1) continue;
         struct mx_sample single = {.whole = at.whole};
         for (unsigned c = 0; c < axes; c++) single.x[c] = x[c][l];
@@ -154,9 +161,9 @@ static void like_single_ones(void **unused) {
         if (levels) single.lod = lod[l];
         mx__texture_sample(&f, &s, &single, one);
         for (unsigned c = 0; c < 4; c++)
-          if (result[c][l] != one[c])
+          if (out[c][l] != one[c])
             fail_msg("%s, turn %u, kind %u, %u bits of type %u, %s, lane %u, channel %u: %08x, alone %08x", names[k],
-                     turn, kind, f.bits, f.type, s.linear ? "linear" : "point", l, c, result[c][l], one[c]);
+                     turn, kind, f.bits, f.type, s.linear ? "linear" : "point", l, c, out[c][l], one[c]);
         done[kind][format]++;
       }
       if (formats[format].type != MX_TEXEL_FLOAT && !cube) assert_int_equal(odd & mask, 0);

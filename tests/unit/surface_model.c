@@ -1,7 +1,7 @@
 /* Surfaces, in warps of 32 and of 64 lanes, against a model written from the rules alone: reads and writes of bytes and
  * vectors of them under the guides' names, every row of their list, and PTX's writes in the surface's format and
- * reductions; each geometry and format, and each of what may be said of places outside. Compiled code and the
- * interpreter take turns. Knows the public interface only. */
+ * reductions; each geometry and format, and each of what may be said of places outside, in compiled code and by
+ * the interpreter. Knows the public interface only. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -283,11 +283,19 @@ static struct set new_set(void) {
       d, {model_memory(d, 12 * THREADS), model_memory(d, MOST * THREADS), model_memory(d, MOST * THREADS)}};
 }
 enum { FORMATS = 8 };
+/* Compiled code runs each geometry, access, mode and format with the first row that has them, in warps of one width or
+ * the other, and now and then again; the interpreter runs the others. */
 static void each_image(const struct set *s, mx_array_kind kind, enum what what, bool reference) {
-  for (unsigned lanes = 32; lanes <= 64; lanes += 32)
+  static bool compiled[7][REDUCE + 1][ZERO + 1][FORMATS];
+  for (unsigned way = 0; way < 2; way++)
     for (unsigned outside = TRAP; outside <= ZERO; outside++)
-      for (unsigned format = 0; format < FORMATS; format++)
-        one(s->d, kind, what, reference, format, (enum outside)outside, lanes, draw(200) == 0, s->memory);
+      for (unsigned format = 0; format < FORMATS; format++) {
+        const unsigned lanes = (way + outside + format) % 2 ? 64 : 32;
+        bool *const done = &compiled[kind][what][outside][format];
+        one(s->d, kind, what, reference, format, (enum outside)outside, lanes, *done ? draw(16) == 0 : model_compiles(),
+            s->memory);
+        *done = true;
+      }
 }
 static void every_row(void **unused) {
   (void)unused;

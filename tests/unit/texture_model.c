@@ -1,8 +1,8 @@
 /* The guides' functions that read textures, and PTX's instructions beyond them, in warps of 32 and of 64 lanes, against
  * a model of the texture unit that is written from its rules alone, in long double, where all that it adds is exact:
  * every row of the guides' list, each geometry, address mode, filter and format, sRGB and cubes without seams among
- * them, with a level, with gradients, gathered, with offsets, compared with a depth. Compiled code and the interpreter
- * take turns. Knows the public interface only, and the recorded table of logarithms and the sRGB curve. */
+ * them, with a level, with gradients, gathered, with offsets, compared with a depth; in compiled code and by the
+ * interpreter. Knows the public interface only, and the recorded table of logarithms and the sRGB curve. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -24,6 +24,7 @@ struct subject {
   mx_array_kind kind;
   enum form form;
   bool whole, offsets, depth;
+  unsigned channels, channel; /* of the image; the one gathered */
 };
 
 /* ---- the model --------------------------------------------------------------------------------------------------*/
@@ -359,7 +360,7 @@ static unsigned results_of(const struct model *m, const struct subject *u) {
   return u->row && u->form != GATHER ? m->a.channels : 4;
 }
 static mx_module *module_of(mx_device *d, const struct model *m, const struct subject *u, unsigned lanes,
-                            unsigned channel, mx_kernel **kernel) {
+                            mx_kernel **kernel) {
   static const char *const ends[] = {"tex", "tex.level", "tex.grad", "tld4"};
   static char text[4096];
   const unsigned axes = coordinates_of(u->kind), layered = is_layered(u->kind), each = axes == 3 ? 4 : axes,
@@ -376,7 +377,7 @@ static mx_module *module_of(mx_device *d, const struct model *m, const struct su
   for (unsigned k = 0; u->offsets && k < axes; k++) PUT("  cvt.rzi.s32.f32 %%o%u, %%c%u;\n", k, n.offset + k);
   if (u->row) PUT("  %s", u->row->name);
   else PUT("  %s", ends[u->form]);
-  if (u->form == GATHER) PUT(".%c", "rgba"[channel]);
+  if (u->form == GATHER) PUT(".%c", "rgba"[u->channel]);
   if (u->row) {
     PUT(".%s {%.*s}, %s", element_of(m), results == 1 ? 3 : results == 2 ? 8 : 18, "%r0, %r1, %r2, %r3", object);
     for (unsigned k = 0; k < axes; k++) PUT(", %%%c%u", u->whole ? 'w' : 'c', k);
@@ -399,7 +400,7 @@ static mx_module *module_of(mx_device *d, const struct model *m, const struct su
   PUT(";\n  mad.wide.u32 %%o, %%i, 16, %%out;\n");
   for (unsigned k = 0; k < results; k++) PUT("  st.global.b32 [%%o+%u], %%r%u;\n", 4 * k, k);
   PUT("  exit;\n}\n");
-  return model_module(d, text, kernel);
+  return model_program(d, text, kernel);
 }
 static void fill(struct model *m) {
   for (unsigned l = 0; l < m->a.levels; l++) {
@@ -453,17 +454,16 @@ static void compare(mx_device *d, const struct model *m, const struct subject *u
                     bool jit, mx_addr in, mx_addr out) {
   static float c[MOST_NUMBERS][SAMPLES];
   static uint32_t got[SAMPLES][4];
-  const unsigned axes = coordinates_of(u->kind), channel = draw(4), results = results_of(m, u);
+  const unsigned axes = coordinates_of(u->kind), results = results_of(m, u);
   const struct numbers n = numbers_of(u);
   mx_kernel *kernel;
-  mx_module *module = module_of(d, m, u, lanes, channel, &kernel);
+  mx_module *module = module_of(d, m, u, lanes, &kernel);
   if (u->row && u->row->reference) model_refers(d, module, texture), texture = 0;
   draw_numbers(m, u, c);
   mx_copy_to_device(d, in, c, sizeof c);
   const void *args[] = {&texture, &in, &out};
   model_run(d, kernel, SAMPLES, jit, args, 3, told(u));
   mx_copy_from_device(d, got, out, sizeof got);
-  mx_module_unload(module);
   for (unsigned s = 0; s < SAMPLES; s++) {
     struct at at = {.whole = u->whole, .depth = u->depth, .reference = u->depth ? c[n.reference][s] : 0};
     float dx[3] = {0}, dy[3] = {0};
@@ -472,7 +472,7 @@ static void compare(mx_device *d, const struct model *m, const struct subject *u
     for (unsigned k = 0; u->form == GRAD && k < axes; k++) dx[k] = c[n.more + k][s], dy[k] = c[n.more + axes + k][s];
     at.level = u->form == LOD ? (int)(256 * c[n.more][s]) : u->form == GRAD ? level_of(m, axes, dx, dy) : 0;
     for (unsigned ch = 0; ch < results; ch++) {
-      const uint32_t want = u->form == GATHER ? gathered(m, &at, channel, ch) : sampled(m, &at, ch);
+      const uint32_t want = u->form == GATHER ? gathered(m, &at, u->channel, ch) : sampled(m, &at, ch);
       if (got[s][ch] != want)
         fail_msg("%s, %u lanes, %s, type %d of %u bits, %u channels, modes %d %d %d, %s%s%s%s%s, thread %u channel %u "
                  "at %g %g %g %g, offsets %d %d %d, level %g, reference %g: %08x, the model %08x",
@@ -515,14 +515,13 @@ static bool goes_with(const struct subject *u, unsigned format) {
 }
 /* An image of a format, an address mode and a filter. */
 static void one(mx_device *d, const struct subject *u, unsigned format, mx_address_mode mode, bool linear,
-                unsigned lanes, mx_addr in, mx_addr out, bool jit) {
+                unsigned lanes, mx_addr in, mx_addr out) {
   struct model m = {.a = MX_ARRAY_DESC_INIT, .t = MX_TEXTURE_DESC_INIT};
   const mx_array_kind kind = u->kind;
   const bool cube = is_cube(kind);
   m.plain = u->row && u->whole;
   m.a.kind = kind, m.a.type = formats[format].is.type, m.a.bits = formats[format].is.bits;
-  m.a.channels = 1u << draw(3);
-  if (u->row && strstr(u->row->text, "uchar4")) m.a.channels = 4;
+  m.a.channels = u->channels;
   m.a.width = 3 + draw(20), m.a.height = axes_of(kind) > 1 ? cube ? m.a.width : 2 + draw(12) : 0,
   m.a.depth = kind == MX_ARRAY_3D ? 2 + draw(6) : 0;
   m.a.layers = is_layered(kind) ? 1 + draw(4) : 0;
@@ -549,21 +548,25 @@ static void one(mx_device *d, const struct subject *u, unsigned format, mx_addre
   for (unsigned k = 0; k < 4; k++) m.t.border[k] = (float)draw(9) / 8;
   uint64_t texture;
   if (mx_texture_create(d, &m.t, &texture) != MX_OK) fail_msg("%s", mx_last_error_text(d));
-  compare(d, &m, u, texture, lanes, jit, in, out);
+  for (unsigned jit = 0; jit < 1u + model_compiles(); jit++) compare(d, &m, u, texture, lanes, jit, in, out);
   mx_texture_destroy(d, texture), mx_array_destroy(array);
   if (memory) mx_free(d, memory);
   for (uint32_t l = 0; l < m.a.levels; l++) free(m.level[l]);
 }
-/* Each format and filter; with each address mode, or one of them. */
-static void each_image(mx_device *d, const struct subject *u, unsigned lanes, bool every_mode, mx_addr in,
+/* Each format, of some number of channels, and filter; with each address mode, or one of them. */
+static void each_image(mx_device *d, const struct subject *of, unsigned lanes, bool every_mode, mx_addr in,
                        mx_addr out) {
   unsigned images = 0;
-  for (unsigned format = 0; format < FORMATS; format++)
-    for (unsigned linear = 0; linear < (format < FILTERED && !(u->row && u->whole) ? 2 : 1) && goes_with(u, format);
-         linear++)
+  struct subject u = *of;
+  for (unsigned format = 0; format < FORMATS; format++) {
+    if (!goes_with(&u, format)) continue;
+    u.channels = u.row && strstr(u.row->text, "uchar4") ? 4 : 1u << draw(3), u.channel = draw(4);
+    for (unsigned linear = 0; linear < (format < FILTERED && !(u.row && u.whole) ? 2 : 1); linear++)
       for (unsigned mode = 0; mode < (every_mode ? 4 : 1); mode++, images++)
-        one(d, u, format, (mx_address_mode)(every_mode ? mode : draw(4)), linear, lanes, in, out, draw(250) == 0);
-  if (!images) fail_msg("%s is run with no image", told(u));
+        one(d, &u, format, (mx_address_mode)(every_mode ? mode : draw(4)), linear, lanes, in, out);
+  }
+  model_forget();
+  if (!images) fail_msg("%s is run with no image", told(&u));
 }
 
 /* What a row of the guides' list is: its name says it. */

@@ -19,7 +19,7 @@ struct mx_samples {
 static inline void mx__samples_keep(struct mx_samples *at, unsigned n) {
   const uint32_t **const from[4] = {&at->x[0], &at->x[1], &at->x[2], &at->layer};
   for (unsigned k = 0; k < 4; k++)
-    if (*from[k]) *from[k] = memcpy(at->kept[k], *from[k], n * sizeof **from[k]);
+    if (*from[k] && *from[k] != at->kept[k]) *from[k] = memcpy(at->kept[k], *from[k], n * sizeof **from[k]);
 }
 
 /* Rows of textures, samplers and surfaces: those that vm/exec/texture.c executes. */
