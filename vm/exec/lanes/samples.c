@@ -250,26 +250,39 @@ static uint64_t put_weights(struct mx_slice *to, struct axis *x, struct axis *y,
   fill_lanes(x, n), fill_lanes(y, n);
   return share ? weigh(to, x, y, share, false, n) : weigh(to, x, y, NULL, true, n);
 }
+/* The places of n lanes from l on, at corner c. */
+MX__INL void find_corner(uint64_t *to, const struct taken *k, const struct axis *x, const struct axis *y,
+                         const int32_t *z, unsigned c, unsigned l, unsigned n) {
+  find_places(to, k->t, k->f->texel, (c & 1 ? x->second : x->first) + l, (c >> 1 ? y->second : y->first) + l,
+              z ? z + l : NULL, n, k->border);
+}
+static void take_each(struct mx_slice *to, const struct taken *k, const struct axis *x, const struct axis *y,
+                      const int32_t *z) {
+  const unsigned n = k->n, corners = k->filtered ? 4 : 1;
+  uint64_t at[4][MX_MAX_LANES];
+  for (unsigned c = 0; c < corners; c++) find_corner(at[c], k, x, y, z, c, 0, n);
+  for (unsigned l = 0; l < n; l++) __builtin_prefetch(PLACE(at[0][l])); /* all misses at once */
+  for (unsigned l = 0; l < n && k->filtered; l++) __builtin_prefetch(PLACE(at[3][l]));
+  for (unsigned c = 0; c < corners; c++) fetch(to->texel[c], at[c], n, k->f->texel);
+}
 /* Texels that do not all lie in one row; pieces that do are copied as such. */
 static void take_scattered(struct mx_slice *to, const struct taken *k, const struct axis *x, const struct axis *y,
                            const int32_t *z) {
-  const unsigned n = k->n, texel = k->f->texel, corners = k->filtered ? 4 : 1;
-  uint64_t at[4][MX_MAX_LANES];
+  const unsigned pieces = k->n / PIECE, texel = k->f->texel, corners = k->filtered ? 4 : 1;
   struct corners row[MX_MAX_LANES / PIECE];
+  uint64_t at[PIECE];
   uint32_t rows = 0;
-  for (unsigned p = 0; p < n / PIECE; p++) rows |= (uint32_t)are_row(&row[p], k, x, y, z, p * PIECE, PIECE) << p;
-  if (rows != (1u << n / PIECE) - 1) {
-    for (unsigned c = 0; c < corners; c++)
-      find_places(at[c], k->t, texel, c & 1 ? x->second : x->first, c >> 1 ? y->second : y->first, z, n, k->border);
-    for (unsigned l = 0; l < n; l++) __builtin_prefetch(PLACE(at[0][l])); /* all misses at once */
-    for (unsigned l = 0; l < n && k->filtered; l++) __builtin_prefetch(PLACE(at[3][l]));
+  for (unsigned p = 0; p < pieces; p++) rows |= (uint32_t)are_row(&row[p], k, x, y, z, p * PIECE, PIECE) << p;
+  if (!rows) {
+    take_each(to, k, x, y, z);
+    return;
   }
-  for (unsigned c = 0; c < corners; c++) {
-    if (!rows) fetch(to->texel[c], at[c], n, texel);
-    for (unsigned p = 0; p < n / PIECE && rows; p++)
-      if (rows >> p & 1) copy_row(to->texel[c] + p * PIECE * texel, corner(k, &row[p], c), texel);
-      else fetch(to->texel[c] + p * PIECE * texel, at[c] + p * PIECE, PIECE, texel);
-  }
+  for (unsigned p = 0; p < pieces; p++)
+    for (unsigned c = 0; c < corners; c++) {
+      unsigned char *piece = to->texel[c] + p * PIECE * texel;
+      if (!(rows >> p & 1)) find_corner(at, k, x, y, z, c, p * PIECE, PIECE), fetch(piece, at, PIECE, texel);
+      else copy_row(piece, corner(k, &row[p], c), texel);
+    }
 }
 /* Rows stream through memory, where the processor's own prefetcher stops at the end of a page: the texels that lanes
  * behind these will be the first ones to read are prefetched. */

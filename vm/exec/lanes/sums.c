@@ -160,21 +160,8 @@ MX__INL words_f rounded(words_s high, words_s low) {
 struct words4 {
   mx__v32 v[4];
 };
-MX__INL mx__v32 float_sum(const struct words4 *t, mx__v32 upper, mx__v32 lower, const bool thin, mx__v32 *strange) {
-  mx__v32 size[4];
-  EACH_TEXEL size[k] = t->v[k] & 0x7FFFFFFF;
-  const mx__v32 most = GREATER(GREATER(size[0], size[1]), GREATER(size[2], size[3]));
-  mx__v32 top = most & 0x7F800000, counts[4];
-  EACH_TEXEL counts[k] = (mx__v32){0} - 1;
-  if (thin) { /* texels of weight 0 do not count */
-    const mx__v32 w[4] = {upper << 16, upper >> 16, lower << 16, lower >> 16};
-    mx__v32 e[4];
-    EACH_TEXEL {
-      counts[k] = (mx__v32)(w[k] != 0);
-      e[k] = size[k] & counts[k] & 0x7F800000;
-    }
-    top = GREATER(GREATER(e[0], e[1]), GREATER(e[2], e[3]));
-  }
+/* top: the greatest exponent, in its place. */
+MX__INL mx__v32 weighted(const struct words4 *t, mx__v32 upper, mx__v32 lower, mx__v32 top) {
   const words_f factor = (words_f)((281u << 23) - top);
   words_s c[4];
   EACH_TEXEL c[k] = __builtin_convertvector((words_f)t->v[k] * factor, words_s);
@@ -182,10 +169,30 @@ MX__INL mx__v32 float_sum(const struct words4 *t, mx__v32 upper, mx__v32 lower, 
 #define LOW(k_) (LOWER_UPPER((mx__v32)c[k_], (mx__v32)c[(k_) + 1] << 16) & 0x3FFF3FFF)
   const words_s high = PRODUCTS(HIGH(0), upper) + PRODUCTS(HIGH(2), lower),
                 low = PRODUCTS(LOW(0), upper) + PRODUCTS(LOW(2), lower);
-  const mx__v32 unit = top - (37 << 23), sum = (mx__v32)(rounded(high, low) * (words_f)unit);
-  /* exponents of 38 to 254 are the least signed numbers after this, so that one comparison finds all others */
-  const words_s usual = (words_s){0} + (-(40 << 23) + 0x7FFFFF), finite = (words_s){0} + 0x7F7FFFFF;
-  if (__builtin_expect(SOME_GREATER(unit - (257u << 23), usual) || (thin && SOME_GREATER(most, finite)), 0)) {
+  return (mx__v32)(rounded(high, low) * (words_f)(top - (37 << 23)));
+}
+MX__INL mx__v32 greatest(const mx__v32 *v) { return GREATER(GREATER(v[0], v[1]), GREATER(v[2], v[3])); }
+/* Exponents of 38 to 254 are the least signed numbers after this, so that one comparison with `usual` finds all
+ * others. */
+MX__INL mx__v32 distance(mx__v32 top) { return top - (294u << 23); }
+MX__INL words_s usual(void) { return (words_s){0} + (-(40 << 23) + 0x7FFFFF); }
+MX__INL mx__v32 float_sum(const struct words4 *t, mx__v32 upper, mx__v32 lower, const bool thin, mx__v32 *strange) {
+  mx__v32 size[4], counts[4];
+  EACH_TEXEL size[k] = t->v[k] & 0x7FFFFFFF, counts[k] = (mx__v32){0} - 1;
+  const mx__v32 most = greatest(size);
+  mx__v32 top = most & 0x7F800000;
+  if (thin) { /* texels of weight 0 do not count */
+    const mx__v32 w[4] = {upper << 16, upper >> 16, lower << 16, lower >> 16};
+    mx__v32 e[4];
+    EACH_TEXEL {
+      counts[k] = (mx__v32)(w[k] != 0);
+      e[k] = size[k] & counts[k] & 0x7F800000;
+    }
+    top = greatest(e);
+  }
+  const mx__v32 sum = weighted(t, upper, lower, top);
+  const words_s finite = (words_s){0} + 0x7F7FFFFF;
+  if (__builtin_expect(SOME_GREATER(distance(top), usual()) || (thin && SOME_GREATER(most, finite)), 0)) {
     const mx__v32 small = (mx__v32)((words_s)top < 38 << 23);
     mx__v32 any = {0};
     EACH_TEXEL any |= t->v[k] & counts[k];
@@ -193,6 +200,50 @@ MX__INL mx__v32 float_sum(const struct words4 *t, mx__v32 upper, mx__v32 lower, 
     return sum & ~small;
   }
   return sum;
+}
+MX__INL struct words4 texels_from(const unsigned char *const from[4], unsigned at) {
+  struct words4 t;
+  EACH_TEXEL t.v[k] = *(const mx__v32 *)(const void *)(from[k] + 4 * at);
+  return t;
+}
+/* n sums, of which none is thin or strange. Finding exponents and weighting are two loops: as one, a sum would be so
+ * long a chain of operations that the processor has no room to work on enough of them at a time. */
+MX__INL void weigh_all(uint32_t *value, const unsigned char *const from[4], const uint32_t (*weight)[MOST_VALUES],
+                       const bool same, unsigned n, const mx__v32 *top, const bool zeros) {
+  mx__v32 upper = *(const mx__v32 *)weight[0], lower = *(const mx__v32 *)weight[1];
+  for (unsigned at = 0; at < n; at += WORDS) {
+    const struct words4 t = texels_from(from, at);
+    const mx__v32 here = top[at / WORDS];
+    if (!same) upper = *(const mx__v32 *)(weight[0] + at), lower = *(const mx__v32 *)(weight[1] + at);
+    mx__v32 sum = weighted(&t, upper, lower, here);
+    if (zeros) sum &= (mx__v32)(here != 0);
+    *(mx__v32 *)(value + at) = sum;
+  }
+}
+/* False: some are strange, or all texels of one are so small. */
+MX__INL bool sum_usual_floats(uint32_t *value, const struct mx_slice *p, const uint32_t (*weight)[MOST_VALUES],
+                              const bool same, unsigned n) {
+  const unsigned char *const from[4] = {p->from[0], p->from[1], p->from[2], p->from[3]};
+  mx__v32 top[MOST_VALUES / WORDS], most = (mx__v32)usual(), other = {0};
+  for (unsigned at = 0; at < n; at += WORDS) {
+    const struct words4 t = texels_from(from, at);
+    mx__v32 size[4];
+    EACH_TEXEL size[k] = t.v[k] & 0x7FFFFFFF;
+    top[at / WORDS] = greatest(size) & 0x7F800000;
+    most = GREATER(most, distance(top[at / WORDS]));
+  }
+  if (!SOME_GREATER(most, usual())) {
+    weigh_all(value, from, weight, same, n, top, false);
+    return true;
+  }
+  for (unsigned at = 0; at < n; at += WORDS) {
+    const struct words4 t = texels_from(from, at);
+    const mx__v32 any = t.v[0] | t.v[1] | t.v[2] | t.v[3];
+    other |= any & (mx__v32)((words_s)distance(top[at / WORDS]) > usual());
+  }
+  if (SOME(other)) return false;
+  weigh_all(value, from, weight, same, n, top, true);
+  return true;
 }
 /* n sums, with pairs of weights for each or, where all have the same ones, for one vector. strange: the values are
  * marked that are; without it, nothing but whether there is one comes back. */
@@ -203,8 +254,7 @@ MX__INL bool sum_floats(const struct mx_slice *p, const uint32_t (*weight)[MOST_
   mx__v32 odd = {0}, upper = *(const mx__v32 *)weight[0], lower = *(const mx__v32 *)weight[1];
   const uint64_t lanes = WORDS / channels ? ((uint64_t)1 << (WORDS / channels)) - 1 : 1;
   for (unsigned at = 0; at < n; at += WORDS) {
-    struct words4 t;
-    EACH_TEXEL t.v[k] = *(const mx__v32 *)(const void *)(from[k] + 4 * at);
+    const struct words4 t = texels_from(from, at);
     if (!same) upper = *(const mx__v32 *)(weight[0] + at), lower = *(const mx__v32 *)(weight[1] + at);
     *(mx__v32 *)(value + at) = some_thin && (thin >> at / channels & lanes) ? float_sum(&t, upper, lower, true, &odd)
                                                                             : float_sum(&t, upper, lower, false, &odd);
@@ -222,6 +272,9 @@ static void sum_of_floats(uint32_t *value, const struct mx_slice *p, unsigned ch
     if (p->same) *(mx__v32 *)weight[k] = (mx__v32){0} + pair[k][0];
     else spread(weight[k], pair[k], channels, n);
   }
+  if (!thin &&
+      (p->same ? sum_usual_floats(value, p, weight, true, values) : sum_usual_floats(value, p, weight, false, values)))
+    return;
   /* loops of their own without thin lanes, whose masks would take registers */
   if (thin      ? p->same ? sum_floats(p, weight, true, true, thin, channels, values, value, NULL)
                           : sum_floats(p, weight, false, true, thin, channels, values, value, NULL)
