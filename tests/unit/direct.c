@@ -21,7 +21,7 @@ static uint64_t random_word(void) {
 }
 
 /* ---- one access ---------------------------------------------------------------------------------------------------*/
-enum { EXTENT = 512, CELLS = 8192, ADDRESS = 0, VALUE = 1024 };
+enum { EXTENT = 2048, CELLS = 8192, ADDRESS = 0, VALUE = 1024 };
 /* By form: bits in memory, of a slot, and how many of them a sign fills; 0: it has none. */
 static const struct {
   unsigned bits, slot, signs;
@@ -101,8 +101,12 @@ static void check_level(const char *name) {
       const uint64_t v = random_word();
       memcpy((unsigned char *)&before + k, &v, 8);
     }
+    const unsigned piece = 1u << random_word() % 6, pieces = random_word() % 3; /* of lanes at one place, or in a row */
+    uint64_t place = 0;
     for (unsigned l = 0; l < lanes; l++) { /* good ones; those of lanes that do not run are anything */
-      uint64_t v = b.lo + random_word() % (EXTENT / a.bytes) * a.bytes - (uint64_t)a.off;
+      if (!pieces || l % piece == 0) place = random_word() % (EXTENT / a.bytes - 32);
+      else place += pieces - 1;
+      uint64_t v = b.lo + place * a.bytes - (uint64_t)a.off;
       if (!(mask >> l & 1)) v = random_word();
       memcpy(before.cells + ADDRESS + l * (a.narrow ? 4 : 8), &v, a.narrow ? 4 : 8);
     }

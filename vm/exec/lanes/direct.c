@@ -66,6 +66,26 @@ MX__INL bool find_places(const struct mx_exec *x, const struct mx_jit_access *a,
   return !lanes_any((bad >> 63) | (odd & (a->bytes - 1)));
 }
 
+/* ---- adjacent lanes ----------------------------------------------------------------------------------------------*/
+/* A warp whose lanes are in no row as a whole may still consist of vectors whose lanes are: a tile of 16 lanes by two,
+ * say; or of vectors whose lanes all have one address. */
+enum places { SCATTERED, ROWS, POINTS };
+/* For vectors of `at_once` lanes and elements of so many bytes. The first vector's last lane is asked first: lanes that
+ * are scattered hardly ever pass that. Where not all lanes run, others have the address of one that does. */
+MX__INL enum places find_vectors(const uint64_t *at, unsigned n, unsigned at_once, uint64_t bytes, bool all) {
+  const uint64_t far = at[at_once - 1] - at[0], step = far ? bytes : 0;
+  if (far != (at_once - 1) * step || (far && !all)) return SCATTERED;
+  const mx__v64 numbers = *(const mx__v64 *)(const void *)lanes_numbers;
+  mx__v64 differ = {0};
+  for (unsigned l = 0; l < n; l += at_once)
+    for (unsigned k = 0; k < at_once; k += LANES_A_VECTOR)
+      differ |= *(const mx__v64 *)(const void *)(at + l + k) ^ (at[l] + (numbers + k) * step);
+  return lanes_any(differ) ? SCATTERED : far ? ROWS : POINTS;
+}
+/* As many cells in memory as there are slots in a vector. */
+#define CELLS(cell_, slot_, vector_) \
+  cell_ __attribute__((vector_size(sizeof(cell_) * (sizeof(vector_) / sizeof(slot_))), aligned(1), may_alias))
+
 /* ---- loads -------------------------------------------------------------------------------------------------------*/
 /* Several lanes' elements become one vector, put together from loads of their own: on Zen 5, at v3 and v4, this takes
  * half as long as gathers, 6 ns against 12 for 32 words. A loop of stores to the slot would take 10, and a vector load
@@ -112,8 +132,17 @@ MX__INL mx__v64 longs_on(uint64_t m, unsigned l) {
       MX_FOR_LANES (l, m) ((slot_ *)to)[l] = (slot_)E(value_, cell_, 0); \
       return; \
     } \
-    for (unsigned l = 0; l < n; l += sizeof(vector_) / sizeof(slot_)) { \
-      vector_ *slot = (vector_ *)(void *)((slot_ *)to + l), v = elements_(value_, cell_); \
+    enum { AT_ONCE = sizeof(vector_) / sizeof(slot_) }; \
+    typedef CELLS(cell_, slot_, vector_) cells; \
+    typedef value_ values __attribute__((vector_size(sizeof(value_) * AT_ONCE))); \
+    const enum places places = find_vectors(at, n, AT_ONCE, sizeof(cell_), all); \
+    for (unsigned l = 0; places == ROWS && l < n; l += AT_ONCE) \
+      *(vector_ *)(void *)((slot_ *)to + l) = __builtin_convertvector( \
+          __builtin_convertvector(*(const cells *)(uintptr_t)(at[l] + add), values), vector_); \
+    for (unsigned l = 0; places != ROWS && l < n; l += AT_ONCE) { \
+      vector_ *slot = (vector_ *)(void *)((slot_ *)to + l), v; \
+      if (places == POINTS) v = (vector_){0} + (slot_)E(value_, cell_, 0); \
+      else v = (vector_)elements_(value_, cell_); \
       if (!all) { \
         const vector_ on = on_(m, l); \
         v = (v & on) | (*slot & ~on); \
@@ -136,7 +165,7 @@ MAKE_LONGS(load_s16_64, int64_t, signed16)
 MAKE_LONGS(load_u32_64, uint64_t, cell32)
 MAKE_LONGS(load_s32_64, int64_t, signed32)
 MAKE_LONGS(load_b64, uint64_t, cell64)
-static void load_element(void *to, const uint64_t *at, uint64_t add, uint64_t m, unsigned n, bool all, bool few,
+MX__INL void load_element(void *to, const uint64_t *at, uint64_t add, uint64_t m, unsigned n, bool all, bool few,
                          enum mx_jit_access_form form) {
   switch (form) {
   case MX_JIT_U8_32: load_u8_32(to, at, add, m, n, all, few); return;
@@ -156,24 +185,30 @@ static void load_element(void *to, const uint64_t *at, uint64_t add, uint64_t m,
 }
 
 /* ---- stores: the highest lane is last ---------------------------------------------------------------------------*/
-#define MAKE_STORE(name_, cell_, slot_) \
+#define MAKE_STORE(name_, cell_, slot_, vector_) \
   MX__INL void name_(const void *v, const uint64_t *at, uint64_t add, uint64_t m, unsigned n, bool all, bool one) { \
     const slot_ *from = v; \
+    enum { AT_ONCE = sizeof(vector_) / sizeof(slot_) }; \
+    typedef CELLS(cell_, slot_, vector_) cells; \
     if (one) \
       MX_FOR_LANES (l, m) *(cell_ *)(uintptr_t)(at[l] + add) = (cell_)from[0]; \
+    else if (all && find_vectors(at, n, AT_ONCE, sizeof(cell_), true) == ROWS) \
+      for (size_t l = 0; l < n; l += AT_ONCE) \
+        *(cells *)(uintptr_t)(at[l] + add) = \
+            __builtin_convertvector(*(const vector_ *)(const void *)(from + l), cells); \
     else if (all) \
       for (size_t l = 0; l < n; l++) *(cell_ *)(uintptr_t)(at[l] + add) = (cell_)from[l]; \
     else \
       MX_FOR_LANES (l, m) *(cell_ *)(uintptr_t)(at[l] + add) = (cell_)from[l]; \
   }
-MAKE_STORE(store_8, uint8_t, cell32)
-MAKE_STORE(store_8_of_64, uint8_t, cell64)
-MAKE_STORE(store_16, cell16, cell32)
-MAKE_STORE(store_16_of_64, cell16, cell64)
-MAKE_STORE(store_32, cell32, cell32)
-MAKE_STORE(store_32_of_64, cell32, cell64)
-MAKE_STORE(store_64, cell64, cell64)
-static void store_element(const void *v, const uint64_t *at, uint64_t add, uint64_t m, unsigned n, bool all, bool one,
+MAKE_STORE(store_8, uint8_t, cell32, mx__v32)
+MAKE_STORE(store_8_of_64, uint8_t, cell64, mx__v64)
+MAKE_STORE(store_16, cell16, cell32, mx__v32)
+MAKE_STORE(store_16_of_64, cell16, cell64, mx__v64)
+MAKE_STORE(store_32, cell32, cell32, mx__v32)
+MAKE_STORE(store_32_of_64, cell32, cell64, mx__v64)
+MAKE_STORE(store_64, cell64, cell64, mx__v64)
+MX__INL void store_element(const void *v, const uint64_t *at, uint64_t add, uint64_t m, unsigned n, bool all, bool one,
                           enum mx_jit_access_form form) {
   switch (form) {
   case MX_JIT_U8_32: store_8(v, at, add, m, n, all, one); return;
