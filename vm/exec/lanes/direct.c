@@ -137,8 +137,8 @@ MX__INL mx__v64 longs_on(uint64_t m, unsigned l) {
     typedef value_ values __attribute__((vector_size(sizeof(value_) * AT_ONCE))); \
     const enum places places = find_vectors(at, n, AT_ONCE, sizeof(cell_), all); \
     for (unsigned l = 0; places == ROWS && l < n; l += AT_ONCE) \
-      *(vector_ *)(void *)((slot_ *)to + l) = __builtin_convertvector( \
-          __builtin_convertvector(*(const cells *)(uintptr_t)(at[l] + add), values), vector_); \
+      *(vector_ *)(void *)((slot_ *)to + l) = \
+          __builtin_convertvector(__builtin_convertvector(*(const cells *)(uintptr_t)(at[l] + add), values), vector_); \
     for (unsigned l = 0; places != ROWS && l < n; l += AT_ONCE) { \
       vector_ *slot = (vector_ *)(void *)((slot_ *)to + l), v; \
       if (places == POINTS) v = (vector_){0} + (slot_)E(value_, cell_, 0); \
@@ -166,7 +166,7 @@ MAKE_LONGS(load_u32_64, uint64_t, cell32)
 MAKE_LONGS(load_s32_64, int64_t, signed32)
 MAKE_LONGS(load_b64, uint64_t, cell64)
 MX__INL void load_element(void *to, const uint64_t *at, uint64_t add, uint64_t m, unsigned n, bool all, bool few,
-                         enum mx_jit_access_form form) {
+                          enum mx_jit_access_form form) {
   switch (form) {
   case MX_JIT_U8_32: load_u8_32(to, at, add, m, n, all, few); return;
   case MX_JIT_S8_16: load_s8_16(to, at, add, m, n, all, few); return;
@@ -209,7 +209,7 @@ MAKE_STORE(store_32, cell32, cell32, mx__v32)
 MAKE_STORE(store_32_of_64, cell32, cell64, mx__v64)
 MAKE_STORE(store_64, cell64, cell64, mx__v64)
 MX__INL void store_element(const void *v, const uint64_t *at, uint64_t add, uint64_t m, unsigned n, bool all, bool one,
-                          enum mx_jit_access_form form) {
+                           enum mx_jit_access_form form) {
   switch (form) {
   case MX_JIT_U8_32: store_8(v, at, add, m, n, all, one); return;
   case MX_JIT_U8_64: store_8_of_64(v, at, add, m, n, all, one); return;
