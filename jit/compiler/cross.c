@@ -6,6 +6,8 @@
  * agree. */
 #include "lowering.h"
 
+#include "vm/exec/warp.h"
+
 #include <stdio.h>
 
 enum shuffle { UP, DOWN, BUTTERFLY, INDEX }; /* the numbers that modifiers have for them */
@@ -41,17 +43,12 @@ struct sources {
 /* Finds them where the code itself says by which distance values move, and in which tiles. n: the number of results. */
 static bool known_sources(const struct lw *l, unsigned n, const struct lw_tile *tile, struct sources *s) {
   const uint64_t *by = ja_known(l->ins, n + 1), *limits = ja_known(l->ins, n + 2);
-  const unsigned wrap = l->a->image->lanes - 1, mode = mx_w_mod(*l->ins->w);
+  const unsigned lanes = l->a->image->lanes;
   if (!by || !limits || (tile && !tile->known)) return false;
-  for (unsigned lane = 0; lane <= wrap; lane++) {
-    const unsigned segment = limits[lane] >> 8 & wrap, outside = ~segment & wrap, d = by[lane] & wrap,
-                   last = (lane & segment) | (limits[lane] & outside);
-    const unsigned from = mode == UP          ? lane - d
-                          : mode == DOWN      ? lane + d
-                          : mode == BUTTERFLY ? lane ^ d
-                                              : (lane & segment) | (d & outside);
-    s->good[lane] = mode == UP ? (int)from >= (int)last : (int)from <= (int)last;
-    s->from[lane] = s->good[lane] && !(tile && (from ^ lane) / tile->known) ? from : lane;
+  for (unsigned lane = 0; lane < lanes; lane++) {
+    const unsigned from = mx__shuffle_source(mx_w_mod(*l->ins->w), lane, lanes, (uint32_t)by[lane],
+                                             (uint32_t)limits[lane], &s->good[lane]);
+    s->from[lane] = tile && (from ^ lane) / tile->known ? lane : from;
   }
   return true;
 }

@@ -43,22 +43,10 @@ static uint16_t number_of_constant(struct facts *f, uint64_t v) {
 }
 static uint16_t number_of_register(struct facts *f, unsigned sreg, bool wide) {
   uint64_t lanes[MX_MAX_LANES];
+  const unsigned mask = sreg - (wide ? MX_SR_LANEMASK_EQ_64 : MX_SR_LANEMASK_EQ);
+  if (sreg != MX_SR_LANEID && mask >= MX_LANE_MASKS) return 0;
   for (uint32_t l = 0; l < f->x.lanes; l++) {
-    const uint64_t own = 1ull << l, before = own - 1;
-    switch (sreg) {
-    case MX_SR_LANEID: lanes[l] = l; break;
-    case MX_SR_LANEMASK_EQ:
-    case MX_SR_LANEMASK_EQ_64: lanes[l] = own; break;
-    case MX_SR_LANEMASK_LE:
-    case MX_SR_LANEMASK_LE_64: lanes[l] = before | own; break;
-    case MX_SR_LANEMASK_LT:
-    case MX_SR_LANEMASK_LT_64: lanes[l] = before; break;
-    case MX_SR_LANEMASK_GE:
-    case MX_SR_LANEMASK_GE_64: lanes[l] = ~before; break;
-    case MX_SR_LANEMASK_GT:
-    case MX_SR_LANEMASK_GT_64: lanes[l] = ~(before | own); break;
-    default: return 0;
-    }
+    lanes[l] = sreg == MX_SR_LANEID ? l : mx__lane_mask(mask, l);
     if (!wide) lanes[l] = (uint32_t)lanes[l];
   }
   return number_of(f, lanes);

@@ -10,8 +10,8 @@
 
 /* Lane masks of %lanemask_*, the same for every warp. */
 struct lane_tables {
-  uint32_t laneid[MX_MAX_LANES], m32[5][MX_MAX_LANES];
-  uint64_t m64[5][MX_MAX_LANES];
+  uint32_t laneid[MX_MAX_LANES], m32[MX_LANE_MASKS][MX_MAX_LANES];
+  uint64_t m64[MX_LANE_MASKS][MX_MAX_LANES];
 };
 
 static void set_uniform_registers(struct mx_exec *x) {
@@ -50,13 +50,12 @@ bool mx__exec_init(struct mx_exec *x, struct mx_launch *l) {
   x->stress = l->jit_stress != 0 && !x->jit_off;
   x->rng = l->jit_stress;
   for (unsigned n = 0; n < MX_MAX_LANES; n++) {
-    uint64_t eq = 1ull << n, lt = eq - 1,
-             m[5] = {eq, lt | eq, lt, ~lt, ~(lt | eq)}; /* eq le lt ge gt, as in sregs.def */
     t->laneid[n] = n;
-    for (unsigned k = 0; k < 5; k++) t->m32[k][n] = (uint32_t)m[k], t->m64[k][n] = m[k];
+    for (unsigned k = 0; k < MX_LANE_MASKS; k++)
+      t->m64[k][n] = mx__lane_mask(k, n), t->m32[k][n] = (uint32_t)t->m64[k][n];
   }
   x->sreg_lanes32[MX_SR_LANEID] = t->laneid;
-  for (unsigned k = 0; k < 5; k++) {
+  for (unsigned k = 0; k < MX_LANE_MASKS; k++) {
     x->sreg_lanes32[MX_SR_LANEMASK_EQ + k] = t->m32[k];
     x->sreg_lanes64[MX_SR_LANEMASK_EQ_64 + k] = t->m64[k];
   }

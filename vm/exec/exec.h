@@ -185,6 +185,19 @@ enum mx_exit_event {
   MX_EV_STALE_WARP,
 };
 
+/* %lanemask_eq, le, lt, ge, gt, in the order that they have in sregs.def, for either width. */
+enum { MX_LANE_MASKS = 5 };
+static inline uint64_t mx__lane_mask(unsigned which, unsigned lane) {
+  const uint64_t own = 1ull << lane, before = own - 1;
+  switch (which) {
+  case 0: return own;
+  case 1: return before | own;
+  case 2: return before;
+  case 3: return ~before;
+  default: return ~(before | own);
+  }
+}
+
 struct mx_exec {
   unsigned char *base[2]; /* current frame's slots; current function's literal pool */
   uint64_t mask;          /* of the current split */
