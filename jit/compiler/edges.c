@@ -54,11 +54,6 @@ void lw_empty_masks(struct lw *l, uint32_t to, const uint64_t *pending, const ui
     if (ja_has(t->open, b) && !(open && ja_has(open, b))) empty(l, lw_expected(l, b));
   }
 }
-static uint64_t *copy_set(const struct ja *a, const uint64_t *set) {
-  uint64_t *c = lw_need(8 * a->bwords);
-  memcpy(c, set, 8 * a->bwords);
-  return c;
-}
 
 /* ---- edges ----------------------------------------------------------------------------------------------*/
 /* Converts slots to the forms that block `to` expects: those that are uniform here but not there are broadcast to their
@@ -80,15 +75,14 @@ void lw_convert(struct lw *l, uint32_t to) {
 }
 /* The lanes of cm[] go to block `to`, while the masks of the two sets may hold other lanes. diverged: cm[] may be fewer
  * lanes than the split has. changed: they are not those that have just run. first: no lane waits before a block that
- * comes earlier, so `to` has taken up all that waited there, and none is expected there or earlier any more. */
-static void arrive(struct lw *l, uint32_t to, const uint64_t *pending, const uint64_t *open, bool diverged,
-                   bool changed, bool first) {
+ * comes earlier, so `to` has taken up all that waited there, and none is expected there or earlier any more: these
+ * blocks go out of the sets. */
+static void arrive(struct lw *l, uint32_t to, uint64_t *pending, uint64_t *open, bool diverged, bool changed,
+                   bool first) {
   const struct ja *a = l->a;
   const struct ja_block *t = &a->blocks[to];
-  uint64_t *waiting = copy_set(a, pending), *expected = copy_set(a, open);
-  for (uint32_t k = 0; first && k <= t->turn; k++) ja_del(waiting, a->by_turn[k]), ja_del(expected, a->by_turn[k]);
-  lw_empty_masks(l, to, waiting, expected);
-  free(waiting), free(expected);
+  for (uint32_t k = 0; first && k <= t->turn; k++) ja_del(pending, a->by_turn[k]), ja_del(open, a->by_turn[k]);
+  lw_empty_masks(l, to, pending, open);
   if (t->converged && diverged) copy(l, l->cm, l->em, false);
   if (changed || (t->converged && diverged)) lw_counters_lanes(l, to, t->converged);
   lw_convert(l, to);
@@ -122,6 +116,11 @@ static void go_on(struct lw *l, uint32_t to, uint64_t *pending, uint64_t *open, 
   if (n || joins) copy(l, l->cm, lw_pending(l, to), joins);
   arrive(l, to, pending, open, diverged || !a->blocks[l->block].converged, n || joins || diverged, first);
   free(before), free(pending), free(open);
+}
+static uint64_t *copy_set(const struct ja *a, const uint64_t *set) {
+  uint64_t *c = lw_need(8 * a->bwords);
+  memcpy(c, set, 8 * a->bwords);
+  return c;
 }
 static gcc_jit_lvalue *slice_of(struct lw *l) { return lw_field(l, l->x, X_FIELD(slice), l->j.t_int); }
 /* Counts a backward branch against the slice. If the slice is used up, code goes on in the block that is returned. */

@@ -111,17 +111,17 @@ void lw_add_steps(struct lw *l, uint32_t n) {
 static bool by_meaning(struct lw *l);
 
 /* ---- an instruction by the interpreter's body ------------------------------------------------------------*/
-/* Where the body leaves compiled code, the exit is of that kind at pc, with `live` being live there, and so many
- * instructions of the block have been executed. */
-static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uint64_t *live, uint32_t executed) {
+/* Where the body leaves compiled code, the exit is of that kind at pc, with `live` being live there. With MX_JIT_GO the
+ * body has done nothing then, and the machine executes the instruction. */
+static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uint64_t *live) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   uint64_t *still = lw_need(8 * a->words); /* live slots that are not in the frame already */
-  const uint32_t number = lw_spill_for_fallback(l);
+  const uint32_t fallback = lw_spill_for_fallback(l);
   gcc_jit_rvalue *m[LW_CHUNKS];
   const bool by_guard = mx__row_access[l->ins->op].elements && mx_w_guard(*l->ins->w) != MX_GUARD_NONE;
   for (unsigned c = 0; c < l->nc; c++) m[c] = by_guard ? lw_lanes(l, c) : jx_rv(l->cm[c]);
-  gcc_jit_rvalue *at = jx_int(j, j->t_u32, number);
+  gcc_jit_rvalue *at = jx_int(j, j->t_u32, fallback);
   gcc_jit_rvalue *done =
       a->blocks[l->block].converged && !by_guard ? lw_fallback(l, at, jx_rv(l->emask)) : lw_fallback_of(l, at, m);
   gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone");
@@ -129,16 +129,13 @@ static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uin
   j->b = gone;
   memcpy(still, live, 8 * a->words);
   for (unsigned k = 1; k <= l->ndeferred; k++) ja_del(still, ja_slot(a, MX_R64, mx_w_operand(l->ins[-(int)k].w, 0)));
-  lw_leave(l, kind, pc, executed, still, l->uni);
+  const uint32_t number = (uint32_t)(l->ins - &a->ins[a->blocks[l->block].first]);
+  lw_leave(l, kind, pc, number + (kind != MX_JIT_GO), still, l->uni);
   free(still);
   j->b = on;
   lw_reload_after_fallback(l);
 }
-/* The current instruction's number in its block. */
-static uint32_t number_of_current(const struct lw *l) {
-  return (uint32_t)(l->ins - &l->a->ins[l->a->blocks[l->block].first]);
-}
-void lw_interpret(struct lw *l) { run_body(l, MX_JIT_EVENT, l->ins->pc, l->live, number_of_current(l) + 1); }
+void lw_interpret(struct lw *l) { run_body(l, MX_JIT_EVENT, l->ins->pc, l->live); }
 void lw_end_with_fallback(struct lw *l, gcc_jit_block *slow, gcc_jit_block *end) {
   lw_go(l, end);
   l->j.b = slow;
@@ -148,7 +145,7 @@ void lw_end_with_fallback(struct lw *l, gcc_jit_block *slow, gcc_jit_block *end)
 }
 /* A nap, which may use up the slice. */
 static void sleep_step(struct lw *l) {
-  run_body(l, MX_JIT_SLICE, l->ins->pc + mx_w_length(*l->ins->w), l->live + l->a->words, number_of_current(l) + 1);
+  run_body(l, MX_JIT_SLICE, l->ins->pc + mx_w_length(*l->ins->w), l->live + l->a->words);
 }
 
 /* ---- instructions that end something ----------------------------------------------------------------------------*/
@@ -321,7 +318,7 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
     }
     lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, alive, jx_rv(l->emask)), body, machine);
     j->b = body; /* does nothing where lanes must wait for each other */
-    run_body(l, MX_JIT_GO, l->ins->pc, l->live, number_in_block);
+    run_body(l, MX_JIT_GO, l->ins->pc, l->live);
     lw_go(l, behind);
     j->b = machine;
     lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
