@@ -100,13 +100,25 @@ static bool disagree(const struct mx_warp *w) {
   return false;
 }
 
-/* The warp's splits by their first lanes: where a warp has them depends on which engine made them. */
+/* Whether lanes at a warp operation wait for lanes of this split, which wait for something else. */
+static bool is_awaited(const struct mx_warp *w, const struct mx_split *s) {
+  bool awaited = false;
+  for (uint32_t k = 0; k < w->nsplits && s->state != MX_WAIT_SYNC; k++)
+    awaited |= w->splits[k].state == MX_WAIT_SYNC && w->splits[k].sync_mask & s->mask;
+  return awaited;
+}
+static bool comes_before(const struct mx_warp *w, const struct mx_split *s, const struct mx_split *t) {
+  const bool awaited = is_awaited(w, s);
+  if (awaited != is_awaited(w, t)) return awaited;
+  return (s->mask & -s->mask) < (t->mask & -t->mask);
+}
+/* The warp's splits: first those for which others wait, then by their first lanes. In which order a warp has them
+ * depends on which engine made them. */
 static uint32_t sorted_splits(const struct mx_warp *w, const struct mx_split **s) {
   uint32_t n = 0;
   for (uint32_t k = 0; w->live && k < w->nsplits; k++) {
-    const uint64_t first = w->splits[k].mask & -w->splits[k].mask;
     uint32_t at = n++;
-    for (; at && (s[at - 1]->mask & -s[at - 1]->mask) > first; at--) s[at] = s[at - 1];
+    for (; at && comes_before(w, &w->splits[k], s[at - 1]); at--) s[at] = s[at - 1];
     s[at] = &w->splits[k];
   }
   return n;
