@@ -211,6 +211,21 @@ static inline bool ja_goes_on(const struct ja_ins *i) { return i->o->flags & MX_
 static inline bool ja_waits_at_mbarrier(const struct ja_ins *i) {
   return i->o->cls == MX_CTRL && mx__effect(i->op) == MX_DOES_MBARRIER;
 }
+/* Whether it is barrier 0 for the whole block, where a kernel's warps may wait with their state kept. */
+static inline bool ja_is_barrier(const struct ja *a, const struct ja_ins *i) {
+  if (!(a->f->flags & MX_FUNC_KERNEL) || a->checked || i->frame || i->op != MX_BAR_SYNC) return false;
+  for (unsigned k = 0; k < 2; k++) {
+    const unsigned field = mx_w_operand(i->w, k);
+    if (field < MX_LIT || a->f->lits[field - MX_LIT].kind != MX_LIT_VALUE || a->f->lits[field - MX_LIT].value)
+      return false;
+  }
+  return true;
+}
+/* Of these, barriers behind which code goes on with slots where they are: only blocks of one warp run code for a part
+ * of a warp's lanes. */
+static inline bool ja_passes(const struct ja *a, const struct ja_ins *i) {
+  return a->lanes < a->image->lanes && ja_is_barrier(a, i);
+}
 /* A .b128 is packed from two halves, unpacked, or copied. */
 static inline bool ja_moves_halves(const struct ja_ins *i) {
   return i->op == MX_MOV_128 || i->op == MX_PACK_128 || i->op == MX_UNPACK_128;

@@ -50,7 +50,7 @@ void ja_dump_plan(const struct ja *a, FILE *to) {
     if (b->nthen) fprintf(to, " ->");
     for (uint32_t n = 0; n < b->nthen; n++) fprintf(to, " %u", a->blocks[b->then[n]].pc);
     if (b->divergent) fprintf(to, b->hidden ? " parts" : " parts in the machine");
-    if (b->leaves) fprintf(to, " leaves");
+    if (b->leaves) fprintf(to, ja_passes(a, &a->ins[b->end - 1]) ? " passes" : " leaves");
     fputc('\n', to);
   }
   for (uint32_t k = 0; k < a->nins; k++) print_known(a, &a->ins[k], to);

@@ -386,8 +386,10 @@ static uint64_t *describe(struct lw *l, uint32_t number) {
   *APPEND(t->entries, t->nentries) = e;
   return items;
 }
+/* Whether warps often go on at this entry, behind a barrier. */
 static bool behind_barrier(const struct ja *a, uint32_t number) {
-  return number && lw_waits(&a->ins[a->blocks[number - 1].end - 1]);
+  const struct ja_ins *last = number ? &a->ins[a->blocks[number - 1].end - 1] : NULL;
+  return last && lw_waits(last) && !ja_passes(a, last);
 }
 void lw_build_entries(struct lw *l) {
   const struct ja *a = l->a;
@@ -465,13 +467,16 @@ void lw_reload_after_fallback(struct lw *l) {
   }
 }
 
+uint32_t lw_entry_number(const struct lw *l, uint32_t block) {
+  uint32_t number = 0;
+  for (uint32_t b = 0; b < block; b++) number += l->entry[b] != NULL;
+  return number;
+}
 /* At barriers the state stays in the spill area, from which the entry behind the barrier takes it. */
 void lw_park(struct lw *l, uint32_t number, bool at_mbarrier) {
-  uint32_t resume = 0;
-  for (uint32_t b = 0; b < number; b++) resume += l->entry[b] != NULL;
   for (uint32_t s = 0; s < l->a->nslots; s++)
     if (ja_has(l->a->blocks[number].flow_in, s) && !lw_saved(l, s, number)) move_for(l, false, s, number);
-  lw_warp_waits(l, resume, at_mbarrier);
+  lw_warp_waits(l, lw_entry_number(l, number), at_mbarrier);
 }
 
 /* ---- tables -----------------------------------------------------------------------------------------------------*/

@@ -149,10 +149,6 @@ static void sleep_step(struct lw *l) {
 }
 
 /* ---- instructions that end something ----------------------------------------------------------------------------*/
-static bool is_zero(struct lw *l, unsigned k) {
-  const unsigned f = mx_w_operand(l->ins->w, k);
-  return f >= MX_LIT && l->a->f->lits[f - MX_LIT].kind == MX_LIT_VALUE && !l->a->f->lits[f - MX_LIT].value;
-}
 /* All lanes end, `steps` instructions of the block having been executed. */
 static void done(struct lw *l, uint32_t steps) {
   lw_add_steps(l, steps);
@@ -326,18 +322,24 @@ static bool sync_step(struct lw *l, uint32_t number_in_block) {
     lw_add_steps(l, number_in_block + 1);
     return true;
   }
-  if (l->kernel && !a->checked && !l->ins->frame && l->ins->op == MX_BAR_SYNC && is_zero(l, 0) && is_zero(l, 1)) {
+  gcc_jit_block *alone = NULL;
+  if (ja_is_barrier(a, l->ins)) {
     gcc_jit_block *here = lw_new_block(l, "park");
     lw_split(l, may_park(l, MX_JIT_PARK_BARRIER), here, machine);
     j->b = here;
     lw_add_steps(l, number_in_block + 1);
     const uint32_t next = a->blocks[l->block].succ[0];
+    if (ja_passes(a, l->ins)) {
+      alone = lw_new_block(l, "alone");
+      lw_warp_passes(l, lw_entry_number(l, next), alone);
+    }
     lw_convert(l, next);
     lw_park(l, next, false);
   } else lw_go(l, machine);
   j->b = machine;
   lw_leave(l, MX_JIT_GO, l->ins->pc, number_in_block, l->live, l->uni);
-  return false;
+  j->b = alone;
+  return alone != NULL;
 }
 
 /* All active lanes wait at an mbarrier: if they are all lanes of the warp, it waits with its state kept. Its result is

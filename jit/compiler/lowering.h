@@ -264,8 +264,10 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
 uint32_t lw_spill_for_fallback(struct lw *l);
 void lw_reload_after_fallback(struct lw *l);
 void lw_store_steps(struct lw *l); /* adds the executed steps to those in mx_jit_state */
-/* Waits at barrier 0, or at the mbarrier at state->at; the warp goes on at block `next`, an entry. */
+/* Waits at barrier 0, or at the mbarrier at state->at; the warp goes on at block `next`, an entry. lw_entry_number: the
+ * number of an entry. */
 void lw_park(struct lw *l, uint32_t next, bool at_mbarrier);
+uint32_t lw_entry_number(const struct lw *l, uint32_t block);
 uint32_t lw_sites(const struct lw *l); /* how many sites there are so far at which code is left */
 void lw_build_entries(struct lw *l);
 void lw_build_exits(struct lw *l); /* builds the shared code of all exits; to be called last */
@@ -283,10 +285,12 @@ bool lw_must_store(const struct lw *l, uint32_t slot, uint32_t to);
 bool lw_waits(const struct ja_ins *i);
 /* warp_chain.c. lw_warp_ends: ends in j->b, where all lanes of the warp have ended. lw_warp_waits: the warp arrives at
  * barrier 0 there, or waits at an mbarrier, and goes on at entry number `entry`; both count the executed steps.
- * lw_build_warp_chain: builds what
- * then follows; to be called when all blocks are built. */
+ * lw_warp_passes: for blocks of one warp: goes to `on`, having counted the arrival at barrier 0, unless the machine has
+ * to see it: then j->b goes on. lw_build_warp_chain: builds what then follows; to be called when all blocks are built.
+ */
 void lw_warp_ends(struct lw *l);
 void lw_warp_waits(struct lw *l, uint32_t entry, bool at_mbarrier);
+void lw_warp_passes(struct lw *l, uint32_t entry, gcc_jit_block *on);
 void lw_build_warp_chain(struct lw *l);
 /* loops.c: operations on all chunks as a loop over chunks. lw_loop_end: where a sequence of such operations ends that
  * begins at instruction `from`; `from`: there is none. lw_loop: builds it. lw_loop_value: part h of a slot's current

@@ -15,7 +15,7 @@ static void transfer(const struct ja *a, const struct ja_ins *i, uint64_t *saved
 /* Whether control goes from the end of the block to other blocks within this code. */
 static bool goes_on(const struct ja *a, const struct ja_block *b) {
   const struct ja_ins *last = &a->ins[b->end - 1];
-  return !(last->o->flags & MX_F_SYNC) || ja_may_go_on(last);
+  return !(last->o->flags & MX_F_SYNC) || ja_may_go_on(last) || ja_passes(a, last);
 }
 bool lw_waits(const struct ja_ins *i) { return i->op == MX_BAR_SYNC || ja_waits_at_mbarrier(i); }
 /* Whether block h is the header of a loop that contains barriers. */
@@ -24,7 +24,8 @@ static bool has_barriers(const struct ja *a, uint32_t h) {
   bool has_barrier = false;
   for (uint32_t k = 0; k < a->nloops; k++)
     for (uint32_t b = 0; a->loops[k].head == h && b < a->nblocks; b++)
-      has_barrier |= ja_has(a->loops[k].body, b) && lw_waits(&a->ins[a->blocks[b].end - 1]);
+      has_barrier |= ja_has(a->loops[k].body, b) && lw_waits(&a->ins[a->blocks[b].end - 1]) &&
+                     !ja_passes(a, &a->ins[a->blocks[b].end - 1]);
   return has_barrier;
 }
 static bool must_store_on(const struct lw *l, uint32_t from, uint32_t to) {

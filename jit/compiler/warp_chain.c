@@ -87,6 +87,22 @@ void lw_warp_waits(struct lw *l, uint32_t entry, bool at_mbarrier) {
   jx_set(j, l->barrier, jx_int(j, j->t_u32, l->a->origin[l->ins->pc].pc));
   lw_go(l, *at);
 }
+void lw_warp_passes(struct lw *l, uint32_t entry, gcc_jit_block *on) {
+  struct jx *j = &l->j;
+  gcc_jit_block *chained = lw_new_block(l, "chained"), *wait = lw_new_block(l, "wait"), *pass = lw_new_block(l, "pass");
+  gcc_jit_rvalue *chain = jx_keep(j, jx_rv(lw_field(l, l->x, X_FIELD(chain), j->t_pu8)));
+  gcc_jit_rvalue *none = lw_compare(l, GCC_JIT_COMPARISON_EQ, chain, gcc_jit_context_null(j->c, j->t_pu8));
+  lw_split(l, lw_rare(l, none), wait, chained);
+  j->b = chained;
+  gcc_jit_rvalue *left = jx_keep(j, jx_rv(CHAIN(arrivals_left)));
+  lw_split(l, lw_rare(l, is_zero(l, left)), wait, pass);
+  j->b = pass;
+  jx_set(j, CHAIN(arrivals_left), u32_op(l, GCC_JIT_BINARY_OP_MINUS, left, 1));
+  jx_set(j, CHAIN(resume_entry), jx_int(j, j->t_u32, entry));
+  jx_set(j, CHAIN(stale), jx_int(j, j->t_u32, 1));
+  lw_go(l, on);
+  j->b = wait;
+}
 /* Resumes the next warp of the chain. */
 static void resume_next_warp(struct lw *l, gcc_jit_rvalue *chain) {
   struct jx *j = &l->j;
