@@ -865,11 +865,12 @@ bool lw_memory(struct lw *l) {
     return true;
   }
   const struct lw_base *base = lw_base(l);
-  const bool gathers = j->isa->choose,
-             by_body = ac.elements > 1 ? !(full_width && base && gathers)
-                       /* of several lanes' values for one address the highest lane's stays */
-                       : !base ? one_address
-                               : bits < 32 && base->indexed && !row_stride(base, bytes) && !(load && gathers);
+  const bool gathers = j->isa->choose, no_row = base && base->indexed && !row_stride(base, bytes),
+             /* several elements of each lane are accessed in rows only */
+      by_body = ac.elements > 1 ? !(full_width && base && gathers) || no_row
+                /* of several lanes' values for one address the highest lane's stays */
+                : !base ? one_address
+                        : bits < 32 && no_row && !(load && gathers);
   if (!uniform && by_body) {
     lw_interpret(l);
     return true;
