@@ -181,7 +181,8 @@ static bool has_instructions(struct lw *l, struct lw_scalar_loop *p) {
       const struct ja_ins *i = &a->ins[m];
       good = !i->keep && ++n <= MOST_INSTRUCTIONS && (i->op == MX_BRA || has_operands(a, i));
       if (!good || i->op == MX_BRA || i->o->flags & MX_F_MOVI) continue;
-      if (mx__effect(i->op) == MX_DOES_SREG) good = mx__sregs[mx_w_operand(i->w, 1)].varies >= MX_PER_BLOCK;
+      if (mx__effect(i->op) == MX_DOES_SREG) /* predicates are read by the body */
+        good = i->op != MX_SREG_PRED && mx__sregs[mx_w_operand(i->w, 1)].varies >= MX_PER_BLOCK;
       else if (i->o->cls == MX_MEM) good = add_access(l, p, p->block[k], i);
       else good = i->o->cls == MX_LANE && has_form(scratch, l->j.isa->one, i);
     }
