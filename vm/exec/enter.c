@@ -42,6 +42,11 @@ static void set_frame(struct mx_exec *x, struct mx_frame *f) {
   x->fn = f->fn;
   x->base[0] = f->slots, x->base[1] = f->fn->pool;
 }
+/* Behind a body that ran in a frame of an inlined call: it may have looked, for that frame, how far code may go. */
+static void go_back_to(struct mx_exec *x, struct mx_frame *f) {
+  set_frame(x, f);
+  mx__find_resched_rank(x);
+}
 static uint32_t through_frame(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area,
                               uint32_t number, uint64_t mask, struct mx_frame *const *frames) {
   const struct mx_pfunc *fn = x->fn;
@@ -78,12 +83,12 @@ static uint32_t interpret_in_inlined_call(struct mx_exec *x, const struct mx_jit
   bool done;
   x->frame = &light[levels], x->fn = light[levels].fn, x->base[1] = x->fn->pool;
   const bool in_place = mx__jit_inplace(x, code, spill_area, number, mask, &done);
-  set_frame(x, entered);
+  go_back_to(x, entered);
   if (in_place) return done;
   if (!push_frames(x, code, t->frame, lanes, frames)) return 0;
   set_frame(x, frames[levels]);
   done = through_frame(x, s, spill_area, number, mask, frames);
-  set_frame(x, entered);
+  go_back_to(x, entered);
   for (uint32_t v = levels; v; v--) mx__frame_end(x, frames[v]);
   return done;
 }
