@@ -161,6 +161,7 @@ enum mx_effect {
   MX_DOES_COPY,     /* bytes in memory, before the next instruction */
   MX_DOES_ASYNC,    /* issues copies, stores or reductions that land later, ends groups of them, or waits for them */
   MX_DOES_MBARRIER, /* works on an mbarrier */
+  MX_DOES_IMAGE,    /* uses a texture, a surface or a sampler, whose number is an operand */
   MX_DOES_SHUFFLE,  /* reads a value of another lane */
   MX_DOES_BALLOT,   /* makes a mask of lanes */
   MX_DOES_VOTE,     /* asks whether a predicate holds in all lanes, any, or equally in all */

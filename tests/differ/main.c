@@ -139,7 +139,7 @@ static void keep(const struct options *o, uint64_t seed, const uint8_t *bytes, s
 
 /* One module. Traps stay with a device: it is reset, and the module loaded again, its code from the cache. */
 static bool batch(struct machine *m, const struct options *o, uint64_t seed, uint64_t n, uint64_t *passed,
-                  uint64_t *failed, uint64_t *steps) {
+                  uint64_t *failed, uint64_t *trapped, uint64_t *steps) {
   static struct outcome a, b;
   static uint8_t begin[THREADS * DIFFER_SPAN];
   size_t size;
@@ -153,6 +153,7 @@ static bool batch(struct machine *m, const struct options *o, uint64_t seed, uin
     }
     steps[0] += b.steps;
     steps[1] += b.compiled;
+    *trapped += a.status == MX_TRAPPED;
     if (good && same(&a, &b)) {
       ++*passed;
       continue;
@@ -216,13 +217,20 @@ int main(int argc, char **argv) {
   mx_device_options d = MX_DEVICE_OPTIONS_INIT;
   d.jit_compiler = o.jitc;
   d.cache_dir = cache;
-  uint64_t passed = 0, failed = 0, steps[2] = {0};
+  uint64_t passed = 0, failed = 0, trapped = 0, steps[2] = {0};
   bool good = mx_device_create(&d, &m.device) == MX_OK;
   if (good) mx_device_set_output(m.device, ignore, NULL);
   for (uint64_t done = 0, seed = o.seed; good && done < o.count; done += o.batch, seed++)
-    if (!batch(&m, &o, seed, o.count - done < o.batch ? o.count - done : o.batch, &passed, &failed, steps) && !failed)
+    if (!batch(&m, &o, seed, o.count - done < o.batch ? o.count - done : o.batch, &passed, &failed, &trapped, steps) &&
+        !failed)
       good = false;
   printf("%.1f %% of the instructions ran compiled\n", steps[0] ? 100.0 * (double)steps[1] / (double)steps[0] : 0.0);
+  /* Of a program that traps, memory and registers are not compared: most must not. */
+  printf("%llu of the programs trapped\n", (unsigned long long)trapped);
+  if (o.count >= 10 && trapped * 5 > o.count) {
+    printf("these are too many: what do the programs do that traps?\n");
+    failed++;
+  }
   printf("%llu passed, %llu failed\n", (unsigned long long)passed, (unsigned long long)failed + !good);
   if (m.device) mx_device_destroy(m.device);
   nftw(cache, discard, 8, FTW_DEPTH | FTW_PHYS);

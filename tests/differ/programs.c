@@ -2,7 +2,7 @@
  * modifier, guard and operands, accesses of full words more often; rows whose effects reach further are given what
  * they need:
  *   memory      addresses inside of the thread's own piece, of the shared variable, or of local memory; now and then
- *   outside
+ *   outside; in the block's memory also by numbers
  *   .sync       where no branch is open, with all lanes named
  *   control     branches forward, around one or two sides, and loops of few rounds, well nested; in every third
  *               program any graph of blocks, in any order; calls of functions of the same kind, which call others,
@@ -27,12 +27,15 @@ enum {
   HALVES = 4,
   COUNTER = N32 + HALVES,
   ALL32 = COUNTER + DEPTH,
-  /* REACH: an address made from a value; PLACE: the thread's piece; OWN: a called function's local memory */
+  /* REACH: an address made from a value; PLACE: the thread's piece; OWN: a called function's local memory; BEGIN: where
+   * the memory of the block's first thread is, which is kept in the shared variable, behind what accesses reach */
   N64 = 8,
   REACH = N64,
   PLACE = N64 + 1,
   OWN = N64 + 2,
-  ALL64 = N64 + 3,
+  BEGIN = N64 + 3,
+  ALL64 = N64 + 4,
+  BEGIN_AT = 448,
   NPRED = 4,
   AGAIN = NPRED,
   ALLPRED = NPRED + 1,
@@ -56,7 +59,7 @@ struct maker {
   struct mx_func *f;
   mx_word *code;
   struct mx_lit *lits;
-  bool chain;
+  bool chain, by_number; /* by_number: the access that is made has an address as by_number() makes it */
   unsigned from[KINDS], to[KINDS], turn;
   unsigned may_call, ncall; /* these functions */
   bool called, clocks;
@@ -143,9 +146,14 @@ static mx_word head(struct maker *k, unsigned op, unsigned mod) {
 }
 
 /* ---- rows -------------------------------------------------------------------------------------------------*/
-static bool has_offset(const struct mx_op_info *o) {
+static unsigned addresses(const struct mx_op_info *o) {
+  unsigned n = 0;
+  for (unsigned x = 0; x < o->nopnds; x++) n += o->opnd[x].type == MX_T_off;
+  return n;
+}
+static bool has_raw(const struct mx_op_info *o) {
   for (unsigned x = 0; x < o->nopnds; x++)
-    if (o->opnd[x].type == MX_T_off) return true;
+    if (o->opnd[x].type == MX_T_raw) return true;
   return false;
 }
 static bool has_narrow(const struct mx_op_info *o) { /* 8-bit registers: none are kept */
@@ -159,14 +167,36 @@ static bool may(const struct maker *k, unsigned op, bool open) {
     return false;
   if (o->flags & MX_F_SYNC && open) return false;
   if (!k->f->nspill32 && (!strncmp(o->id, "SPILL_", 6) || !strncmp(o->id, "FILL_", 5))) return false;
-  if (!strncmp(o->id, "MBAR_", 5) || op == MX_CP_ASYNC_ARRIVE || op == MX_CP_ASYNC_ARRIVE_A32)
-    return false; /* memory of any content is no mbarrier: traps would end all programs */
+  /* memory of any content is no mbarrier, and any number is no texture: traps would end all programs */
+  if (mx__effect(op) == MX_DOES_MBARRIER || mx__effect(op) == MX_DOES_IMAGE) return false;
+  /* nor is it a count of bytes to copy at once, or anything that receives them */
+  if (mx__effect(op) == MX_DOES_ASYNC && addresses(o) && !has_raw(o)) return false;
+  if (o->flags & MX_F_WHOLE) return false; /* not all warps are full: tests/matrix */
   switch (o->cls) {
   case MX_LANE: return true;
   case MX_CROSS: return true;
-  case MX_MEM: return has_offset(o) || !o->nopnds;
+  case MX_MEM: return addresses(o) || !o->nopnds;
   default: return o->flags & MX_F_SYNC; /* the block's barriers */
   }
+}
+
+/* Leaves the address of one of the first places of 2^bit bytes of the block's memory in register `reach`, as a sum with
+ * a 32-bit number times a factor, as compilers write accesses to arrays: the memory's address is the same for all
+ * lanes. The number is computed or, as an index that comes from memory, loaded. */
+static unsigned by_number(struct maker *k, unsigned bit, unsigned reach) {
+  const unsigned factor = below(k, bit + 1), index = below(k, N32), own = number(k, 4 * below(k, 8));
+  const bool is_signed = below(k, 2);
+  PUT(MX_AND_32, 0, index, below(k, N32), number(k, bit == 6 ? 1 : 3));
+  if (factor < bit) PUT(MX_SHL_32, 0, index, index, number(k, bit - factor));
+  if (below(k, 2)) PUT(MX_ST_B32, 4 * MX_GLOBAL, PLACE, own, index), PUT(MX_LD_B32, 4 * MX_GLOBAL, index, PLACE, own);
+  PUT(MX_LD_B64, 4 * MX_SHARED, BEGIN, literal(k, MX_LIT_VAR, 0, 0), number(k, BEGIN_AT));
+  if (below(k, 2)) {
+    PUT(is_signed ? MX_MAD_WIDE_S32 : MX_MAD_WIDE_U32, 0, reach, index, number(k, 1u << factor), BEGIN);
+    return reach;
+  }
+  PUT(is_signed ? MX_MUL_WIDE_S32 : MX_MUL_WIDE_U32, 0, reach, index, number(k, 1u << factor));
+  PUT(MX_ADD_U64, 0, reach, reach, BEGIN);
+  return reach;
 }
 
 /* Where an access goes: its modifier's space, its address operand and offset. reach: the register that an address of
@@ -176,11 +206,13 @@ static unsigned place(struct maker *k, unsigned op, unsigned mod, unsigned type,
   const unsigned mods = mx__ops[op].mods;
   unsigned space = mods == 24 ? mod / 4 : mods == 3 ? mod : MX_GENERIC;
   if (type == MX_T_u32) space = MX_SHARED; /* 32 bits reach no more */
-  if (space > MX_LOCAL) space = MX_GLOBAL;
-  const bool wide = mx__ops[op].nopnds > 4; /* up to 64 bytes, and aligned so */
+  if (space > MX_LOCAL || k->by_number) space = MX_GLOBAL;
+  const struct mx_row_access ac = mx__row_access[op];
+  const bool wide = ac.kind ? mx__types[ac.type].bits * ac.elements > 128 : mx__ops[op].nopnds > 4; /* up to 64 bytes */
   const uint32_t at = wide ? 64 * below(k, 3) : 16 * below(k, 12);
   *offset = number(k, at);
-  if (space == MX_SHARED) *address = literal(k, MX_LIT_VAR, 0, 0);
+  if (k->by_number) *address = by_number(k, wide ? 6 : 4, reach);
+  else if (space == MX_SHARED) *address = literal(k, MX_LIT_VAR, 0, 0);
   else if (space == MX_LOCAL) *address = k->called ? OWN : number(k, 0), *offset = number(k, wide ? 0 : at & 48);
   else if (below(k, 3)) *address = PLACE;
   else { /* lanes apart; chains measure what an access costs, so their addresses take few instructions */
@@ -212,6 +244,7 @@ static unsigned result(struct maker *k, unsigned type) {
 static void row(struct maker *k, unsigned op, bool weak) {
   const struct mx_op_info *o = &mx__ops[op];
   unsigned field[MX_MAX_OPNDS], mod = k->chain ? 0 : below(k, o->mods ? o->mods : 1);
+  const bool copies = mx__effect(op) == MX_DOES_ASYNC; /* to shared memory */
   if (o->flags & MX_F_MOVI) {
     k->code[k->f->ncode++] =
         head(k, op, 0) | mx_w_put_movi(result(k, o->opnd[0].type), (uint32_t)differ_random(k->state));
@@ -228,7 +261,8 @@ static void row(struct maker *k, unsigned op, bool weak) {
       /* A load may leave its result in its address's register, where lanes that do not run keep the address. */
       if (!k->chain && p->type < MX_T_raw && mx__types[p->type].slot_class == MX_R64 && below(k, 2)) reach = field[x];
     } else if (x + 1 < o->nopnds && o->opnd[x + 1].type == MX_T_off)
-      mod = place(k, op, mod, p->type, reach, &field[x], &field[x + 1]);
+      mod = place(k, op, mod, copies && !x ? MX_T_u32 : p->type, reach, &field[x], &field[x + 1]);
+    else if (copies && p->type == MX_T_u32) field[x] = number(k, below(k, 5)); /* how many bytes are not zeros */
     else if (o->flags & MX_F_SYNC && o->cls == MX_CROSS && x + 1 == o->nopnds)
       field[x] = number(k, p->type == MX_T_b64 ? UINT64_MAX : UINT32_MAX);
     else if (o->cls == MX_CTRL && p->type != MX_T_pred) field[x] = number(k, 0); /* barrier 0, all threads */
@@ -251,8 +285,7 @@ static void aim(struct maker *k, uint32_t at, uint32_t target, uint32_t reconv) 
   k->code[at] |= mx_w_put_branch(target, reconv);
 }
 
-/* A loop that only computes, mostly with full words, and reads: its lanes may run one by one. Now and then there is
- * another way out. */
+/* Only words, long words and predicates. */
 static bool is_plain(const struct mx_op_info *o) {
   for (unsigned x = 0; x < o->nopnds; x++)
     if (o->opnd[x].type < MX_T_raw && mx__types[o->opnd[x].type].bits != 1 && mx__types[o->opnd[x].type].bits != 32 &&
@@ -260,6 +293,22 @@ static bool is_plain(const struct mx_op_info *o) {
       return false;
   return true;
 }
+/* A load or store of one element or several by number. */
+static void access_by_number(struct maker *k) {
+  const bool plain = below(k, 4); /* full words */
+  unsigned op;
+  do op = below(k, MX_OP_COUNT);
+  while (
+      (mx__row_access[op].kind != MX_ACCESS_LOAD && mx__row_access[op].kind != MX_ACCESS_STORE) || !may(k, op, true) ||
+      mx__ops[op].mods != 24 || mx__ops[op].flags & MX_F_VOLATILE || (plain && !is_plain(&mx__ops[op])) ||
+      mx__ops[op].opnd[mx__row_access[op].kind == MX_ACCESS_LOAD ? mx__row_access[op].elements : 0].type != MX_T_u64);
+  k->by_number = true;
+  row(k, op, true);
+  k->by_number = false;
+}
+
+/* A loop that only computes, mostly with full words, and reads: its lanes may run one by one. Now and then there is
+ * another way out. */
 static void reading_loop(struct maker *k, unsigned depth) {
   const unsigned counter = COUNTER + depth, n = 1 + below(k, 3);
   uint32_t out = 0;
@@ -321,6 +370,8 @@ static void body(struct maker *k, unsigned n, unsigned depth) {
       reading_loop(k, depth);
     } else if (k->ncall && dice >= 7 && dice < 11) {
       call(k);
+    } else if (dice >= 11 && dice < 14) {
+      access_by_number(k);
     } else if (k->clocks && !below(k, 8)) {
       if (below(k, 2)) PUT(MX_SREG_64, 0, below(k, N64), MX_SR_CLOCK64);
       else PUT(MX_SREG_32, 0, below(k, N32), MX_SR_CLOCK);
@@ -497,6 +548,11 @@ static void kernel(struct maker *k, unsigned programs, uint32_t *targets) {
   PUT(MX_SREG_32, 0, 0, MX_SR_NTID_X);
   PUT(MX_SREG_32, 0, 1, MX_SR_TID_X);
   PUT(MX_MAD_LO_U32, 0, TID, TID, 0, 1);
+  PUT(MX_SUB_U32, 0, 0, TID, 1); /* the number of the block's first thread */
+  PUT(MX_MUL_WIDE_U32, 0, BEGIN, 0, number(k, DIFFER_SPAN));
+  PUT(MX_ADD_U64, 0, BEGIN, BEGIN, ADDRESS);
+  PUT(MX_ADD_U64, 0, BEGIN, BEGIN, number(k, DIFFER_AREA));
+  PUT(MX_ST_B64, 4 * MX_SHARED, literal(k, MX_LIT_VAR, 0, 0), number(k, BEGIN_AT), BEGIN);
   PUT(MX_MUL_WIDE_U32, 0, PLACE, TID, number(k, DIFFER_SPAN));
   PUT(MX_ADD_U64, 0, ADDRESS, ADDRESS, PLACE);
   PUT(MX_ADD_U64, 0, PLACE, ADDRESS, number(k, DIFFER_AREA));
