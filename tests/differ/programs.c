@@ -180,22 +180,32 @@ static bool may(const struct maker *k, unsigned op, bool open) {
   }
 }
 
-/* Leaves the address of one of the first places of 2^bit bytes of the block's memory in register `reach`, as a sum with
- * a 32-bit number times a factor, as compilers write accesses to arrays: the memory's address is the same for all
- * lanes. The number is computed or, as an index that comes from memory, loaded. */
-static unsigned by_number(struct maker *k, unsigned bit, unsigned reach) {
+/* Leaves the address of the access that is made in a register, as a sum with a 32-bit number times a factor, as
+ * compilers write accesses to arrays: of the block's memory, whose address is the same for all lanes, of the shared
+ * variable, or of local memory. Each lane's number is computed, loaded as an index that comes from memory, or that of
+ * its place in a row. `reach` is the register for addresses of 64 bits; the access is of 2^bit bytes. */
+static unsigned by_number(struct maker *k, unsigned space, bool narrow, unsigned bit, unsigned reach) {
   const unsigned factor = below(k, bit + 1), index = below(k, N32), own = number(k, 4 * below(k, 8));
-  const bool is_signed = below(k, 2);
-  PUT(MX_AND_32, 0, index, below(k, N32), number(k, bit == 6 ? 1 : 3));
+  const bool is_signed = below(k, 2), row = space != MX_LOCAL && bit <= 4 && !below(k, 3);
+  if (row) {
+    PUT(MX_SREG_32, 0, index, MX_SR_TID_X);
+    PUT(MX_AND_32, 0, index, index, number(k, space == MX_SHARED ? 15 : 63));
+  } else PUT(MX_AND_32, 0, index, below(k, N32), number(k, space == MX_LOCAL || bit == 6 ? 1 : 3));
   if (factor < bit) PUT(MX_SHL_32, 0, index, index, number(k, bit - factor));
   if (below(k, 2)) PUT(MX_ST_B32, 4 * MX_GLOBAL, PLACE, own, index), PUT(MX_LD_B32, 4 * MX_GLOBAL, index, PLACE, own);
-  PUT(MX_LD_B64, 4 * MX_SHARED, BEGIN, literal(k, MX_LIT_VAR, 0, 0), number(k, BEGIN_AT));
+  const unsigned times = number(k, 1u << factor), variable = literal(k, MX_LIT_VAR, 0, 0);
+  if (narrow) {
+    PUT(MX_MAD_LO_U32, 0, index, index, times, variable);
+    return index;
+  }
+  const unsigned begin = space == MX_SHARED ? variable : space == MX_GLOBAL ? BEGIN : k->called ? OWN : number(k, 0);
+  if (space == MX_GLOBAL) PUT(MX_LD_B64, 4 * MX_SHARED, BEGIN, variable, number(k, BEGIN_AT));
   if (below(k, 2)) {
-    PUT(is_signed ? MX_MAD_WIDE_S32 : MX_MAD_WIDE_U32, 0, reach, index, number(k, 1u << factor), BEGIN);
+    PUT(is_signed ? MX_MAD_WIDE_S32 : MX_MAD_WIDE_U32, 0, reach, index, times, begin);
     return reach;
   }
-  PUT(is_signed ? MX_MUL_WIDE_S32 : MX_MUL_WIDE_U32, 0, reach, index, number(k, 1u << factor));
-  PUT(MX_ADD_U64, 0, reach, reach, BEGIN);
+  PUT(is_signed ? MX_MUL_WIDE_S32 : MX_MUL_WIDE_U32, 0, reach, index, times);
+  PUT(MX_ADD_U64, 0, reach, reach, begin);
   return reach;
 }
 
@@ -206,13 +216,16 @@ static unsigned place(struct maker *k, unsigned op, unsigned mod, unsigned type,
   const unsigned mods = mx__ops[op].mods;
   unsigned space = mods == 24 ? mod / 4 : mods == 3 ? mod : MX_GENERIC;
   if (type == MX_T_u32) space = MX_SHARED; /* 32 bits reach no more */
-  if (space > MX_LOCAL || k->by_number) space = MX_GLOBAL;
+  if (space > MX_LOCAL || (k->by_number && space == MX_GENERIC)) space = MX_GLOBAL;
   const struct mx_row_access ac = mx__row_access[op];
-  const bool wide = ac.kind ? mx__types[ac.type].bits * ac.elements > 128 : mx__ops[op].nopnds > 4; /* up to 64 bytes */
+  const unsigned bytes = ac.kind ? mx__types[ac.type].bits / 8 * ac.elements : 16;
+  const bool wide = ac.kind ? bytes > 16 : mx__ops[op].nopnds > 4; /* up to 64 bytes, and aligned so */
   const uint32_t at = wide ? 64 * below(k, 3) : 16 * below(k, 12);
   *offset = number(k, at);
-  if (k->by_number) *address = by_number(k, wide ? 6 : 4, reach);
-  else if (space == MX_SHARED) *address = literal(k, MX_LIT_VAR, 0, 0);
+  if (k->by_number) {
+    *address = by_number(k, space, type == MX_T_u32, wide ? 6 : (unsigned)__builtin_ctz(bytes), reach);
+    if (space == MX_LOCAL) *offset = number(k, wide ? 0 : at & 16);
+  } else if (space == MX_SHARED) *address = literal(k, MX_LIT_VAR, 0, 0);
   else if (space == MX_LOCAL) *address = k->called ? OWN : number(k, 0), *offset = number(k, wide ? 0 : at & 48);
   else if (below(k, 3)) *address = PLACE;
   else { /* lanes apart; chains measure what an access costs, so their addresses take few instructions */
@@ -293,17 +306,15 @@ static bool is_plain(const struct mx_op_info *o) {
       return false;
   return true;
 }
-/* A load or store of one element or several by number. */
+/* A load, a store or an atomic of one element or several by number. */
 static void access_by_number(struct maker *k) {
-  const bool plain = below(k, 4); /* full words */
+  const bool plain = below(k, 4), atomic = !below(k, 8); /* plain: full words */
   unsigned op;
   do op = below(k, MX_OP_COUNT);
-  while (
-      (mx__row_access[op].kind != MX_ACCESS_LOAD && mx__row_access[op].kind != MX_ACCESS_STORE) || !may(k, op, true) ||
-      mx__ops[op].mods != 24 || mx__ops[op].flags & MX_F_VOLATILE || (plain && !is_plain(&mx__ops[op])) ||
-      mx__ops[op].opnd[mx__row_access[op].kind == MX_ACCESS_LOAD ? mx__row_access[op].elements : 0].type != MX_T_u64);
+  while (mx__row_access[op].kind == MX_NO_ACCESS || (mx__row_access[op].kind == MX_ACCESS_ATOMIC) != atomic ||
+         !may(k, op, true) || (plain && !is_plain(&mx__ops[op])));
   k->by_number = true;
-  row(k, op, true);
+  row(k, op, false);
   k->by_number = false;
 }
 
@@ -321,7 +332,9 @@ static void reading_loop(struct maker *k, unsigned depth) {
     while (load ? mx__ops[op].cls != MX_MEM || mx__ops[op].flags & MX_F_VOLATILE ||
                       mx__ops[op].opnd[0].role != MX_OUT || !may(k, op, true)
                 : mx__ops[op].cls != MX_LANE || !is_plain(&mx__ops[op]) || !may(k, op, true));
+    k->by_number = mx__row_access[op].kind && below(k, 2);
     row(k, op, true);
+    k->by_number = false;
     if (i != 1 || below(k, 4)) continue;
     PUT(MX_SETP_S32, 2, AGAIN, counter, number(k, 4));
     out = branch(k, AGAIN, false);

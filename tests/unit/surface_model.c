@@ -283,18 +283,20 @@ static struct set new_set(void) {
       d, {model_memory(d, 12 * THREADS), model_memory(d, MOST * THREADS), model_memory(d, MOST * THREADS)}};
 }
 enum { FORMATS = 8 };
-/* Compiled code runs each geometry, access, mode and format with the first row that has them, in warps of one width or
- * the other, and now and then again; the interpreter runs the others. */
+/* Compiled code runs each row in warps of both widths, and each geometry, access, mode and format with the first row
+ * that has them, in warps of one width or the other, and now and then again; the interpreter runs the others. */
 static void each_image(const struct set *s, mx_array_kind kind, enum what what, bool reference) {
   static bool compiled[7][REDUCE + 1][ZERO + 1][FORMATS];
+  bool in_width[2] = {false};
   for (unsigned way = 0; way < 2; way++)
     for (unsigned outside = TRAP; outside <= ZERO; outside++)
       for (unsigned format = 0; format < FORMATS; format++) {
-        const unsigned lanes = (way + outside + format) % 2 ? 64 : 32;
+        const unsigned wide = (way + outside + format) % 2;
         bool *const done = &compiled[kind][what][outside][format];
-        one(s->d, kind, what, reference, format, (enum outside)outside, lanes, *done ? draw(16) == 0 : model_compiles(),
-            s->memory);
+        const bool jit = model_compiles() && (!*done || !in_width[wide] || draw(16) == 0);
+        one(s->d, kind, what, reference, format, (enum outside)outside, wide ? 64 : 32, jit, s->memory);
         *done = true;
+        in_width[wide] |= jit;
       }
 }
 static void every_row(void **unused) {
