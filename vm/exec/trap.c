@@ -3,6 +3,7 @@
 
 #include "core/format.h"
 #include "vm/memory/memory.h"
+#include "vm/texture/objects.h"
 #include "exec.h"
 #include "hooks.h"
 #include "launch.h"
@@ -98,6 +99,23 @@ static char *argument_text(const struct mx_launch *l, uint64_t base) {
   return mx__format("%s", "");
 }
 
+/* That a parameter of the kernel, to which the address belongs, is the number of an object; NULL: none is. */
+static char *object_text(const struct mx_launch *l, uint64_t address) {
+  static const char *const names[] = {
+      [MX_OBJECT_TEXTURE] = "texture", [MX_OBJECT_SURFACE] = "surface", [MX_OBJECT_SAMPLER] = "sampler"};
+  const struct mx_func *k = &l->image->funcs[l->func];
+  for (uint32_t i = 0; i < k->nparams && mx__object_kind(address); i++) {
+    const struct mx_param *p = &k->params[i];
+    uint64_t value;
+    if (p->size != sizeof value || (uint64_t)p->offset + sizeof value > l->param_bytes) continue;
+    memcpy(&value, l->params + p->offset, sizeof value);
+    if (value >> 32 == address >> 32)
+      return mx__format("argument %u '%s' is the number of a %s, not an address", i + 1, p->name ? p->name : "",
+                        names[mx__object_kind(value)]);
+  }
+  return NULL;
+}
+
 static bool is_memory_trap(mx_trap_kind kind) {
   return kind == MX_TRAP_OUT_OF_BOUNDS || kind == MX_TRAP_READ_ONLY || kind == MX_TRAP_MISALIGNED ||
          kind == MX_TRAP_BAD_FREE;
@@ -107,7 +125,7 @@ static bool is_memory_trap(mx_trap_kind kind) {
 static char *nearest_text(const struct mx_launch *l, const struct mx_trap *t) {
   if (t->space == MX_SHARED || t->space == MX_LOCAL) return mx__nearest_variable(l, t);
   uint64_t window = t->address >> MX_WINDOW_SHIFT, base = 0;
-  if (window != MX_WINDOW_GLOBAL && window != MX_WINDOW_CONST) return NULL;
+  if (window != MX_WINDOW_GLOBAL && window != MX_WINDOW_CONST) return object_text(l, t->address);
   struct mx_memory *of = l->memory;
   for (uint32_t k = 0; k < l->nbeside && window == MX_WINDOW_GLOBAL; k++) {
     const struct mx_region *r = &l->beside[k].memory->global;
