@@ -528,13 +528,16 @@ static bool load_in_loop(struct lw *l, unsigned number, uint64_t off, unsigned t
     row->here_address = row->address[chunk];
     row->here = scattered ? row->number[chunk] : row->element[chunk];
   }
+  if (row->kind == LW_UNIFORM) row->here_address = row->address[0]; /* lanes that are not active keep their values */
   if (!scattered && !row->here_address)
     row->here_address = jx_keep(j, lw_add(l, l->run->window, scalar_number(l, row, lw_loop_first(l, row->slot))));
   if (!row->here && (scattered || row->kind == LW_NEAR))
     row->here = for_loops(l, row) ? lw_loop_row_get(l, number) : lw_get(l, row->slot, MX_T_u32, 0).r[0];
   if (scattered) lw_gather(l, jx_keep(j, lw_at(l, l->run->window, off)), row->here, 1, 0, jx_rv(l->cm[0]), type);
   else if (row->kind == LW_NEAR) load_near(l, row->here_address, row->here, 0, off);
-  else lw_load_chunk(l, 0, 0, lw_at(l, row->here_address, off), NULL, type, row->kind == LW_SAME);
+  else
+    lw_load_chunk(l, 0, 0, lw_at(l, row->here_address, off), NULL, type,
+                  row->kind == LW_SAME || row->kind == LW_UNIFORM);
   return true;
 }
 bool lw_run_access(struct lw *l) {
