@@ -223,15 +223,18 @@ void lw_call_numbers_32(struct lw *l, gcc_jit_rvalue *cells, gcc_jit_rvalue *mor
 gcc_jit_rvalue *lw_numbers_outside(struct lw *l, gcc_jit_rvalue *const *index, gcc_jit_rvalue *most, uint32_t low,
                                    gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
-  const jv limit = jv_broadcast(j, MX_T_u32, most), bits = jv_k(j, MX_T_u32, low);
-  gcc_jit_rvalue *miss = NULL;
+#define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->vu32, x_, y_)
+  /* neither number nor limit has its sign bit set, so that of the number, or of its distance from the limit, shows
+   * numbers that are greater; a limit with low bits is as good as the next one without */
+  if (low) most = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, most, jx_int(j, j->t_u32, ~(uint32_t)low));
+  gcc_jit_rvalue *limit = jv_broadcast(j, MX_T_u32, most).r[0], *out = NULL;
   for (unsigned c = 0; c < l->nc; c++) {
-    gcc_jit_rvalue *k = j->isa->above(j, index[c], limit.r[0], lanes[c]);
-    miss = miss ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, miss, k) : k;
-    if (low)
-      miss = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, miss, j->isa->common(j, index[c], bits.r[0], lanes[c]));
+    gcc_jit_rvalue *bits = jx_keep(j, OP(BITWISE_OR, index[c], OP(MINUS, limit, index[c])));
+    bits = j->isa->differ(j, false, 0, bits, NULL, lanes[c]);
+    out = jx_keep(j, out ? OP(BITWISE_OR, out, bits) : bits);
   }
-  return j->isa->mask_any(j, miss);
+  return j->isa->any_bit(j, false, jx_keep(j, OP(BITWISE_AND, out, jv_k(j, MX_T_u32, 0x80000000u | low).r[0])));
+#undef OP
 }
 gcc_jit_rvalue *lw_call_numbers_outside(struct lw *l, gcc_jit_rvalue *cells, gcc_jit_rvalue *most, uint32_t low,
                                         gcc_jit_rvalue *const *lanes) {

@@ -139,8 +139,9 @@ struct jx_isa {
 
   jv (*compare)(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y); /* of 32 and 64 bits */
   jv (*blend)(struct jx *j, unsigned t, jv c, jv x, jv y);
-  jv (*widen)(struct jx *j, unsigned to, unsigned from, jv x);   /* extends 32-bit integers to 64 bits */
-  jv (*narrow)(struct jx *j, unsigned to, jv x);                 /* cuts 64 bits to the low 32 */
+  jv (*widen)(struct jx *j, unsigned to, unsigned from, jv x); /* extends 32-bit integers to 64 bits */
+  jv (*narrow)(struct jx *j, unsigned to, jv x);               /* cuts 64 bits to the low 32 */
+  jv (*fit)(struct jx *j, jv x); /* cuts to 32 bits, too; numbers that do not fit become 2^31. NULL: composed */
   jv (*convert)(struct jx *j, unsigned to, unsigned from, jv x); /* from floats or to floats */
   jv (*unary)(struct jx *j, enum jx_un op, unsigned t, jv x);    /* square roots, roundings, counts of leading zeros */
   jv (*fma)(struct jx *j, unsigned t, jv x, jv y, jv z);
@@ -158,7 +159,7 @@ struct jx_isa {
   gcc_jit_rvalue *(*common)(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y,
                             gcc_jit_rvalue *m); /* the lanes of m in which x & y is not 0, of 32 bits */
   gcc_jit_rvalue *(*differ)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *x, gcc_jit_rvalue *y,
-                            gcc_jit_rvalue *m); /* x ^ y in the lanes of m, 0 in all others */
+                            gcc_jit_rvalue *m); /* x ^ y, or x if y is NULL, in the lanes of m, else 0 */
   void (*collect)(struct jx *j, bool wide, gcc_jit_lvalue *all, gcc_jit_rvalue *v, gcc_jit_rvalue *x,
                   gcc_jit_rvalue *y);                                     /* all |= v ^ (x + y) */
   gcc_jit_rvalue *(*any_bit)(struct jx *j, bool wide, gcc_jit_rvalue *v); /* a condition: the vector is not all zeros */

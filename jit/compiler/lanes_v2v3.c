@@ -271,6 +271,15 @@ static jv narrow(struct jx *j, unsigned to, jv x) {
   v.r[0] = v.r[1] = low_parts(j, jx_type(j, to), x.r[0], x.r[1]);
   return v;
 }
+static jv fit(struct jx *j, jv x) {
+  const unsigned t = MX_T_u32;
+  jv low = jx_fresh(t, x.u), high = low;
+  low.r[0] = low.r[1] = two(j, "shufps", "$0x88, ", j->vu32, x.r[0], x.r[1]);
+  high.r[0] = high.r[1] = two(j, "shufps", "$0xDD, ", j->vu32, x.r[0], x.r[1]);
+  jv v = jv_sel(j, t, jv_cmp(j, JX_EQ, t, high, jv_k(j, t, 0)), low, jv_k(j, t, 0x80000000u));
+  if (is_v3(j)) v.r[0] = v.r[1] = jx_ask(j, "vpermq $0xD8, %1, %0", "=x", j->vu32, 1, "x", v.r[0]);
+  return v;
+}
 #define TWO_TO_52 0x4330000000000000ull /* as a double: its last bit is worth 1 */
 #define TWO_TO_84 0x4530000000000000ull /* 2^32 */
 static jv float_of_bits(struct jx *j, jv low, uint64_t of) {
@@ -375,6 +384,7 @@ static gcc_jit_rvalue *common(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y
 }
 static gcc_jit_rvalue *differ(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *x, gcc_jit_rvalue *y,
                               gcc_jit_rvalue *m) {
+  if (!y) return bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_AND, x, lanes_of(j, wide, m, h));
   return bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_AND, bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, x, y),
               lanes_of(j, wide, m, h));
 }
@@ -536,27 +546,44 @@ static gcc_jit_rvalue *gather_v2(struct jx *j, bool wide, unsigned h, gcc_jit_rv
   }
   return jx_keep(j, gcc_jit_context_new_call(j->c, NULL, o.f, 3, (gcc_jit_rvalue *[]){base, index, m}));
 }
+/* All lanes are stored without a look at the mask, and of fewer only those that are there, which take index and value
+ * from memory: which these are changes from one scatter to the next in loops whose lanes diverge, and a branch for each
+ * lane would be predicted wrong every other time. */
 static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale,
                     gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
   char what[32];
   struct own o;
   snprintf(what, sizeof what, "scatter%u_%u_%u", wide, h, scale);
   if (!own_function(j, &o, what, j->t_void, 4, (gcc_jit_type *[]){j->t_pu8, j->vu32, V(wide), j->t_mask})) {
-    const char *x = is_v3(j) ? "v" : "";
-    const unsigned lanes = wide ? 2 : 4; /* of 128 bits */
-    gcc_jit_rvalue *in = packed(j, o.arg[3]), *numbers = wide && h ? upper(j, j->vu32, o.arg[1]) : o.arg[1];
-    for (unsigned part = 0; part < j->bytes / 16; part++) {
-      char text[640] = "", lane[96];
-      snprintf(lane, sizeof lane, "%spextrd $#, %%x3, %%k0\n\tmovslq %%k0, %%0\n\t%spextr%c $#, %%x4, (%%2,%%0,%u)", x,
-               x, wide ? 'q' : 'd', scale);
-      lane_by_lane(text, sizeof text, lanes, "%b1", (wide ? h * j->w / 2 : 0) + part * lanes, 0, lane);
-      gcc_jit_lvalue *at = jx_local(j, j->t_u64);
-      gcc_jit_rvalue *here = !part  ? numbers
-                             : wide ? one(j, "pshufd $0xEE, %x1, %x0", j->vu32, numbers)
-                                    : upper(j, j->vu32, numbers);
-      jx_touches_memory(jx_asm(j, text, "=&r", at, 4, "r", in, "r", o.arg[0], "x", here, "x",
-                               part ? upper(j, V(wide), o.arg[2]) : o.arg[2]));
-    }
+    const unsigned lanes = wide ? j->w / 2 : j->w, size = wide ? 8 : 4, all = (1u << lanes) - 1, from = h * lanes;
+    gcc_jit_type *room = gcc_jit_context_new_array_type(j->c, NULL, j->t_u64, (int)j->bytes / 4);
+    gcc_jit_rvalue *which = packed(j, o.arg[3]), *memory = jx_keep(j, address(j, jx_local(j, room)));
+    if (wide && h) which = jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u32, which, jx_int(j, j->t_u32, lanes));
+    if (wide) which = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, which, jx_int(j, j->t_u32, all));
+    gcc_jit_lvalue *left = jx_local(j, j->t_u32), *at = jx_local(j, j->t_u64), *value = jx_local(j, j->t_u64);
+    jx_set(j, left, which);
+    const char *const x = is_v3(j) ? "v" : "";
+    const char form = wide ? 'q' : 'k', letter = wide ? 'q' : 'd'; /* of a value's register, of its instruction */
+    gcc_jit_rvalue *in[4] = {o.arg[1], o.arg[2]}; /* indices and values, then the upper halves of these */
+    for (unsigned k = 0; k < 2; k++) in[2 + k] = is_v3(j) ? upper(j, k ? V(wide) : j->vu32, in[k]) : in[k];
+    char text[1024];
+    size_t n = (size_t)snprintf(text, sizeof text, "cmpl $%u, %%0\n\tjne 2f\n", all);
+    for (unsigned k = 0; k < lanes; k++)
+      n += (size_t)snprintf(text + n, sizeof text - n,
+                            "\t%spextrd $%u, %%x%u, %%k1\n\tmovslq %%k1, %%q1\n\t%spextr%c $%u, %%x%u, (%%3,%%q1,%u)\n",
+                            x, (from + k) % 4, from + k < 4 ? 5 : 7, x, letter, k % (16 / size), k < 16 / size ? 6 : 8,
+                            scale);
+    /* tzcnt is bsf on processors that lack it, which does the same as the mask is not 0 */
+    snprintf(text + n, sizeof text - n,
+             "\tjmp 3f\n2:\ttestl %%0, %%0\n\tjz 3f\n\t%smovdqu %%5, (%%4)\n\t%smovdqu %%6, %u(%%4)\n"
+             "1:\trep bsfl %%0, %%k2\n\tmovslq %u(%%4,%%q2,4), %%q1\n\tmov %u(%%4,%%q2,%u), %%%c2\n\t"
+             "mov %%%c2, (%%3,%%q1,%u)\n\tleal -1(%%0), %%k1\n\tandl %%k1, %%0\n\tjnz 1b\n3:",
+             x, x, j->bytes, 4 * from, j->bytes, size, form, form, scale);
+    gcc_jit_extended_asm *a =
+        jx_asm(j, text, "+&r", left, 6, "r", o.arg[0], "r", memory, "x", in[0], "x", in[1], "x", in[2], "x", in[3]);
+    gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", at);
+    gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", value);
+    jx_touches_memory(a);
     own_end(j, &o, NULL);
   }
   gcc_jit_block_add_eval(
@@ -606,10 +633,10 @@ static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *cell, gcc_
 #define SAME \
   .mask_is_vector = true, .mask_any = mask_any, .mask_bits = mask_bits, .four_masks = four_masks, .mask_of = mask_of, \
   .mask_fill = mask_fill, .compare = compare, .blend = blend, .widen = widen, .product = product, .narrow = narrow, \
-  .convert = convert, .unary = unary, .broadcast = broadcast, .first = first, .first_everywhere = first_everywhere, \
-  .exchange = exchange, .above = above, .common = common, .differ = differ, .any_bit = any_bit, .collect = collect, \
-  .load = load, .store = store, .load_one = load_one, .read_one = read_one, .load_narrow = load_narrow, \
-  .write_narrow = write_narrow, .scatter = scatter
+  .fit = fit, .convert = convert, .unary = unary, .broadcast = broadcast, .first = first, \
+  .first_everywhere = first_everywhere, .exchange = exchange, .above = above, .common = common, .differ = differ, \
+  .any_bit = any_bit, .collect = collect, .load = load, .store = store, .load_one = load_one, .read_one = read_one, \
+  .load_narrow = load_narrow, .write_narrow = write_narrow, .scatter = scatter
 static const char *const options_v3[] = {"-march=x86-64-v3", "-mtune=haswell", NULL}, *const options_v2[] = {
                                                                                           "-march=x86-64-v2",
                                                                                           "-mtune=generic", NULL};

@@ -158,6 +158,9 @@ static gcc_jit_rvalue *common(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y
 }
 static gcc_jit_rvalue *differ(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *x, gcc_jit_rvalue *y,
                               gcc_jit_rvalue *m) {
+  if (!y)
+    return jx_ask(j, wide ? "vmovdqa64 %2, %0%{%1%}%{z%}" : "vmovdqa32 %2, %0%{%1%}%{z%}", "=v", V(wide), 2, "Yk",
+                  half_of(j, m, h), "v", x);
   return jx_ask(j, wide ? "vpxorq %3, %2, %0%{%1%}%{z%}" : "vpxord %3, %2, %0%{%1%}%{z%}", "=v", V(wide), 3, "Yk",
                 half_of(j, m, h), "v", x, "v", y);
 }

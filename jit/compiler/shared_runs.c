@@ -210,6 +210,7 @@ void lw_runs_find(struct lw *l) {
 
 jv lw_number_32(struct lw *l, jv v) {
   struct jx *j = &l->j;
+  if (j->isa->fit && !v.u) return j->isa->fit(j, v);
   const jv high = jv_cvt(j, MX_T_u32, MX_T_u64, jv_bin(j, JX_SHR, MX_T_u64, v, jv_k(j, MX_T_u64, 32)));
   /* a high half that is not 0 becomes the sign bit */
   const jv some = jv_bin(j, JX_OR, MX_T_u32, high, jv_bin(j, JX_SUB, MX_T_u32, jv_k(j, MX_T_u32, 0), high));
@@ -381,22 +382,27 @@ static void call_guess(struct lw *l, struct lw_run *run, unsigned number, gcc_ji
     if (row->elements_in_cells) row->element[c] = jx_rv(lw_loop_row(l, jx_rv(l->spill_area), number, c));
   }
 }
-/* A scattered row: each lane's number is checked. */
-static void check_numbers(struct lw *l, const struct lw_run *run, struct lw_row *row, struct collected *wrong) {
+/* A row whose lanes are checked one by one: all of them or, with `active`, the active ones. A number with its sign bit
+ * set may still be in bounds with all offsets, if the sum wraps in 32 bits; only the latter check lets it pass. */
+static void check_numbers(struct lw *l, const struct lw_run *run, struct lw_row const *row, bool active,
+                          gcc_jit_rvalue **wrong) {
   struct jx *j = &l->j;
-  /* The greatest number with which the greatest offset is in bounds, a multiple of the elements' size; negative: there
-   * is none. */
-  gcc_jit_rvalue *greatest = OP(MINUS, j->t_u32, run->size, jx_int(j, j->t_u32, (uint64_t)row->most));
+  /* The greatest number, or sum of one and the least offset, with which the greatest offset is in bounds, a multiple of
+   * the elements' size; negative: there is none. */
+  const int64_t before = active ? row->least : 0;
+  gcc_jit_rvalue *greatest = OP(MINUS, j->t_u32, run->size, jx_int(j, j->t_u32, (uint64_t)(row->most - before)));
   greatest = OP(BITWISE_AND, j->t_u32, greatest, jx_int(j, j->t_u32, ~(uint64_t)(row->bytes - 1) & UINT32_MAX));
   gcc_jit_rvalue *limit = jx_keep(j, jv_broadcast(j, MX_T_u32, greatest).r[0]), *out = limit;
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *v = row->number[c], *low = v;
-    if (row->least < 0) low = OP(PLUS, j->vu32, v, jv_k(j, MX_T_u32, (uint64_t)row->least).r[0]);
+    if (active ? row->least != 0 : row->least < 0)
+      low = jx_keep(j, OP(PLUS, j->vu32, v, jv_k(j, MX_T_u32, (uint64_t)row->least).r[0]));
     /* the sign bits show numbers that are out of bounds, the low bits those that are not aligned */
-    collect(l, &out, j->vu32, OP(BITWISE_OR, j->vu32, low, OP(MINUS, j->vu32, limit, v)));
+    gcc_jit_rvalue *bits = OP(BITWISE_OR, j->vu32, low, OP(MINUS, j->vu32, limit, active ? low : v));
+    if (active) bits = j->isa->differ(j, false, 0, jx_keep(j, bits), NULL, jx_rv(l->cm[c]));
+    collect(l, &out, j->vu32, bits);
   }
-  collect(l, &wrong->lanes, j->vu32,
-          OP(BITWISE_AND, j->vu32, out, jv_k(j, MX_T_u32, 0x80000000u | (row->bytes - 1)).r[0]));
+  collect(l, wrong, j->vu32, OP(BITWISE_AND, j->vu32, out, jv_k(j, MX_T_u32, 0x80000000u | (row->bytes - 1)).r[0]));
 }
 gcc_jit_rvalue *lw_run_wrong(struct lw *l, struct lw_run *run) {
   struct jx *j = &l->j;
@@ -407,7 +413,7 @@ gcc_jit_rvalue *lw_run_wrong(struct lw *l, struct lw_run *run) {
     struct lw_row *row = &run->row[g];
     if (row->kind == LW_UNIFORM) continue;
     if (row->kind == LW_SCATTERED) {
-      check_numbers(l, run, row, &wrong);
+      check_numbers(l, run, row, false, &wrong.lanes);
       continue;
     }
     gcc_jit_rvalue *cells = guesses < MANY_GUESSES ? NULL : lw_cells_address(l, row->slot);
@@ -419,46 +425,34 @@ gcc_jit_rvalue *lw_run_wrong(struct lw *l, struct lw_run *run) {
     for (unsigned c = 0; c < l->nc; c++) guess_chunk(l, run, row, c, limit, &out, &wrong);
     collect(l, &wrong.scalars, j->t_u64, only_bad(l, row, out));
   }
-#undef OP
   gcc_jit_rvalue *bad = lw_compare(l, GCC_JIT_COMPARISON_NE, wrong.scalars, lw_u64(l, 0));
   return wrong.lanes ? lw_either(l, j->isa->any_bit(j, false, wrong.lanes), bad) : bad;
 }
 
 gcc_jit_rvalue *lw_run_outside(struct lw *l, const struct lw_run *run) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *out = NULL, *small = NULL, *masks[LW_CHUNKS];
+  gcc_jit_rvalue *out = NULL, *any = NULL, *masks[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) masks[c] = jx_rv(l->cm[c]);
   for (unsigned g = 0; g < run->n; g++) {
     const struct lw_row *row = &run->row[g];
     if (row->kind == LW_UNIFORM) continue;
-    gcc_jit_rvalue *reach = jx_int(j, j->t_u32, (uint64_t)(row->most - row->least));
-    gcc_jit_rvalue *less = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_LT, run->size, reach);
-    small =
-        small ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_bool, small, less) : less;
-    /* the limit for number plus least offset */
-    gcc_jit_rvalue *most = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, run->size, reach));
     gcc_jit_rvalue *cells = NULL; /* of numbers to which nothing is added; by a function where this is rare */
     if (run->guesses && !row->least) {
       if (row->numbers_in_cells) cells = loop_cells(l, g);
       else if (lw_class(l->a, row->slot) == MX_R32 && !row->sum) cells = lw_cells_address(l, row->slot);
     }
-    if (cells) {
-      small = lw_either(l, small, lw_call_numbers_outside(l, cells, most, row->bytes - 1, masks));
+    if (!cells) {
+      check_numbers(l, run, row, true, &out);
       continue;
     }
-    jv limit = jv_broadcast(j, MX_T_u32, most);
-    for (unsigned c = 0; c < l->nc; c++) {
-      jv low = {.t = MX_T_u32, .r = {row->number[c], row->number[c]}};
-      if (row->least) low = jv_bin(j, JX_ADD, MX_T_u32, low, jv_k(j, MX_T_u32, (uint64_t)row->least));
-      gcc_jit_rvalue *m = j->isa->above(j, low.r[0], limit.r[0], jx_rv(l->cm[c]));
-      m = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, m,
-                j->isa->common(j, row->number[c], jv_k(j, MX_T_u32, row->bytes - 1).r[0], jx_rv(l->cm[c])));
-      out = out ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, out, m) : m;
-    }
+    gcc_jit_rvalue *reach = jx_int(j, j->t_u32, (uint64_t)row->most);
+    any = lw_either(l, any, lw_compare(l, GCC_JIT_COMPARISON_LT, run->size, reach));
+    gcc_jit_rvalue *most = jx_keep(j, OP(MINUS, j->t_u32, run->size, reach));
+    any = lw_either(l, any, lw_call_numbers_outside(l, cells, most, row->bytes - 1, masks));
   }
-  if (run->uniform_out)
-    small = lw_either(l, small, lw_compare(l, GCC_JIT_COMPARISON_NE, run->uniform_out, lw_u64(l, 0)));
-  return out ? lw_either(l, small, j->isa->mask_any(j, jx_keep(j, out))) : small;
+#undef OP
+  if (run->uniform_out) any = lw_either(l, any, lw_compare(l, GCC_JIT_COMPARISON_NE, run->uniform_out, lw_u64(l, 0)));
+  return out ? lw_either(l, any, j->isa->any_bit(j, false, out)) : any;
 }
 
 gcc_jit_rvalue *lw_run_rows_differ(struct lw *l, const struct lw_run *run) {
