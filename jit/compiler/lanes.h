@@ -119,9 +119,9 @@ struct jx_isa {
   const char *name;           /* as the values of MX_LEVEL */
   const char *const *options; /* options for gcc, ended by NULL */
   unsigned lanes;             /* of a chunk */
-  /* up to so many instructions, times a warp's chunks, slots are kept in registers rather than in memory: see
-   * loops.c */
-  unsigned in_registers;
+  /* up to so many instructions, times a warp's chunks, slots are kept in registers rather than in memory: of functions
+   * whose innermost loops wait at barriers, and of others; see lw_slots_in_memory() */
+  unsigned in_registers, in_registers_alone;
   const struct jx_isa *one; /* the table for chunks of one lane */
   bool three_operands;      /* vector instructions have three operands, and there is one for fused sums of f64 */
   /* masks are vectors of 0 and -1 in 32-bit lanes; otherwise integers with a bit for each lane */

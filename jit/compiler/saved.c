@@ -2,6 +2,7 @@
  * values, because nothing has written the slot since an entry loaded it. So the cost of a barrier depends on how many
  * slots have changed since the last one, not on how many are live. Slots that a loop with barriers does not change are
  * stored once, before the loop begins (exits.c, lw_store_invariants). */
+#include "lower.h"
 #include "lowering.h"
 #include "graph.h"
 
@@ -18,15 +19,30 @@ static bool goes_on(const struct ja *a, const struct ja_block *b) {
   return !(last->o->flags & MX_F_SYNC) || ja_may_go_on(last) || ja_passes(a, last);
 }
 bool lw_waits(const struct ja_ins *i) { return i->op == MX_BAR_SYNC || ja_waits_at_mbarrier(i); }
+static bool waits_in(const struct ja *a, const uint64_t *blocks) {
+  bool waits = false;
+  for (uint32_t b = 0; b < a->nblocks; b++)
+    waits |=
+        ja_has(blocks, b) && lw_waits(&a->ins[a->blocks[b].end - 1]) && !ja_passes(a, &a->ins[a->blocks[b].end - 1]);
+  return waits;
+}
 /* Whether block h is the header of a loop that contains barriers. */
 static bool has_barriers(const struct ja *a, uint32_t h) {
   if (!a->blocks[h].converged) return false;
   bool has_barrier = false;
-  for (uint32_t k = 0; k < a->nloops; k++)
-    for (uint32_t b = 0; a->loops[k].head == h && b < a->nblocks; b++)
-      has_barrier |= ja_has(a->loops[k].body, b) && lw_waits(&a->ins[a->blocks[b].end - 1]) &&
-                     !ja_passes(a, &a->ins[a->blocks[b].end - 1]);
+  for (uint32_t k = 0; k < a->nloops; k++) has_barrier |= a->loops[k].head == h && waits_in(a, a->loops[k].body);
   return has_barrier;
+}
+static bool is_innermost(const struct ja *a, uint32_t loop) {
+  bool inner = false;
+  for (uint32_t k = 0; k < a->nloops; k++)
+    inner |= a->loops[k].head != a->loops[loop].head && ja_has(a->loops[loop].body, a->loops[k].head);
+  return !inner;
+}
+bool lw_slots_in_memory(const struct ja *a, const struct jx_isa *isa) {
+  bool waits = false;
+  for (uint32_t k = 0; k < a->nloops; k++) waits |= is_innermost(a, k) && waits_in(a, a->loops[k].body);
+  return (uint64_t)a->nins * (a->lanes / isa->lanes) > (waits ? isa->in_registers : isa->in_registers_alone);
 }
 static bool must_store_on(const struct lw *l, uint32_t from, uint32_t to) {
   return l->steadies[to] && !jg_dominates(l->a, to, from) && l->a->blocks[from].converged;
