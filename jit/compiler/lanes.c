@@ -120,24 +120,6 @@ void jx_touches_memory(gcc_jit_extended_asm *a) {
   gcc_jit_extended_asm_add_clobber(a, "memory");
 }
 
-/* The instruction returns its last operand, x, if one operand is a NaN or if they are equal. If x is the NaN, the
- * result must be y; and equal operands may be zeros of different signs. */
-gcc_jit_rvalue *jx_extreme(struct jx *j, const char *of, bool larger, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
-  char text[256];
-  snprintf(text, sizeof text,
-           "v%s%s %%2, %%3, %%0\n\tvcmp%s $3, %%2, %%2, %%1\n\tvblendvps %%1, %%3, %%0, %%0\n\t"
-           "vcmp%s $0, %%3, %%2, %%1\n\t%s",
-           larger ? "max" : "min", of, of, of,
-           larger ? "vandnps %1, %3, %1\n\tvandnps %0, %1, %0" : "vandps %3, %1, %1\n\tvorps %1, %0, %0");
-  gcc_jit_lvalue *d = jx_local(j, j->vf32), *t = jx_local(j, j->vf32);
-  gcc_jit_extended_asm *a = gcc_jit_block_add_extended_asm(j->b, NULL, text);
-  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&x", d);
-  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&x", t);
-  gcc_jit_extended_asm_add_input_operand(a, NULL, "x", jx_bits(j, j->vf32, x));
-  gcc_jit_extended_asm_add_input_operand(a, NULL, "x", jx_bits(j, j->vf32, y));
-  return jx_rv(d);
-}
-
 gcc_jit_type *jx_type(struct jx *j, unsigned t) {
   if (t == MX_T_pred) return j->t_mask;
   if (t == MX_T_f32) return j->vf32;
@@ -544,7 +526,7 @@ jv jv_canon(struct jx *j, unsigned t, jv x) {
     jv high = canon16(j, jv_bin(j, JX_SHR, MX_T_u32, both, jv_k(j, MX_T_u32, 16)), inf);
     return jv_as(j, t, jv_bin(j, JX_OR, MX_T_u32, low, jv_bin(j, JX_SHL, MX_T_u32, high, jv_k(j, MX_T_u32, 16))));
   }
-  if (t != MX_T_f32) return x;
+  if (t != MX_T_f32 || x.canonical) return x;
   if (j->isa->canon) {
     gcc_jit_rvalue *r = j->isa->canon(j, jx_bits(j, j->vf32, x.r[0]));
     return (jv){.t = MX_T_f32, .u = x.u, .r = {r, r}};

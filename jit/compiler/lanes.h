@@ -18,10 +18,10 @@
 /* What is known of an integer of 64 bits: that it is a zero-extended or a sign-extended one of 32 bits. */
 enum { JX_UNSIGNED_32 = 1, JX_SIGNED_32 = 2 };
 /* One chunk of a value. u: the value is uniform, so that one chunk stands for all, and both halves of a 64-bit value
- * are the same vector. k: it is a constant, kv its bits (zero-extended from the type). */
+ * are the same vector. k: it is a constant, kv its bits (zero-extended from the type). canonical: its NaNs are. */
 typedef struct jv {
   uint8_t t, low; /* low: of JX_UNSIGNED_32 and JX_SIGNED_32, those that are known */
-  bool u, k;
+  bool u, k, canonical;
   uint64_t kv;
   gcc_jit_rvalue *r[2];
 } jv;
@@ -168,9 +168,9 @@ struct jx_isa {
    * to the right. */
   gcc_jit_rvalue *(*logic)(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y, gcc_jit_rvalue *z, unsigned table);
   gcc_jit_rvalue *(*rotate)(struct jx *j, gcc_jit_rvalue *x, unsigned n);
-  /* The smaller or the larger of 32-bit floats: a number wins over a NaN, and -0 is less than +0. NULL: composed from
-   * comparisons. */
-  gcc_jit_rvalue *(*extreme)(struct jx *j, bool larger, gcc_jit_rvalue *x, gcc_jit_rvalue *y);
+  /* The smaller or the larger of 32-bit floats: a number wins over a NaN, and -0 is less than +0. *canonical: whether
+   * the result's NaNs are. NULL: composed from comparisons. */
+  gcc_jit_rvalue *(*extreme)(struct jx *j, bool larger, gcc_jit_rvalue *x, gcc_jit_rvalue *y, bool *canonical);
   /* replaces NaNs of 32 bits by the canonical one; NULL: by a comparison */
   gcc_jit_rvalue *(*canon)(struct jx *j, gcc_jit_rvalue *x);
 
@@ -210,8 +210,6 @@ jv jx_trim(struct jx *j, jv v);         /* zero-extends results of 8 and 16 bits
 /* A fused sum by one instruction with three operands; the constraints are for its registers, and for an operand that
  * may be in memory. */
 jv jx_multiply_add(struct jx *j, unsigned t, jv x, jv y, jv z, const char *reg, const char *any);
-/* `extreme` by three-operand instructions, of vectors (ps) or one lane (ss). */
-gcc_jit_rvalue *jx_extreme(struct jx *j, const char *of, bool larger, gcc_jit_rvalue *x, gcc_jit_rvalue *y);
 void jx_touches_memory(gcc_jit_extended_asm *a);
 /* Prefetches the cache line of a cell, which need not exist. */
 void jx_prefetch(struct jx *j, gcc_jit_lvalue *cell);

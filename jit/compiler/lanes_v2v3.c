@@ -512,8 +512,23 @@ static void write_v3(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, 
   jx_touches_memory(a);
 }
 
-static gcc_jit_rvalue *extreme_v3(struct jx *j, bool larger, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
-  return jx_extreme(j, "ps", larger, x, y);
+/* The instruction returns its last operand, x, if one operand is a NaN or if they are equal. If x is the NaN, the
+ * result must be y; and equal operands may be zeros of different signs. */
+static gcc_jit_rvalue *extreme_v3(struct jx *j, bool larger, gcc_jit_rvalue *x, gcc_jit_rvalue *y, bool *canonical) {
+  *canonical = false;
+  char text[256];
+  snprintf(text, sizeof text,
+           "v%sps %%2, %%3, %%0\n\tvcmpps $3, %%2, %%2, %%1\n\tvblendvps %%1, %%3, %%0, %%0\n\t"
+           "vcmpps $0, %%3, %%2, %%1\n\t%s",
+           larger ? "max" : "min",
+           larger ? "vandnps %1, %3, %1\n\tvandnps %0, %1, %0" : "vandps %3, %1, %1\n\tvorps %1, %0, %0");
+  gcc_jit_lvalue *d = jx_local(j, j->vf32), *t = jx_local(j, j->vf32);
+  gcc_jit_extended_asm *a = gcc_jit_block_add_extended_asm(j->b, NULL, text);
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&x", d);
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&x", t);
+  gcc_jit_extended_asm_add_input_operand(a, NULL, "x", jx_bits(j, j->vf32, x));
+  gcc_jit_extended_asm_add_input_operand(a, NULL, "x", jx_bits(j, j->vf32, y));
+  return jx_rv(d);
 }
 static gcc_jit_rvalue *gather_v3(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index,
                                  unsigned scale, gcc_jit_rvalue *m) {

@@ -62,8 +62,9 @@ static bool picked(struct jx *j, jv a, jv b, unsigned selector, jv *out) {
 bool jx_shortcut(struct jx *j, unsigned opcode, unsigned modifier, const jv *in, jv *out) {
   jv x[3];
   if ((opcode == MX_MIN_F32 || opcode == MX_MAX_F32) && !modifier && j->isa->extreme) {
-    gcc_jit_rvalue *v = j->isa->extreme(j, opcode == MX_MAX_F32, in[0].r[0], in[1].r[0]);
-    *out = (jv){.t = MX_T_f32, .u = in[0].u && in[1].u, .r = {v, v}};
+    bool canonical;
+    gcc_jit_rvalue *v = j->isa->extreme(j, opcode == MX_MAX_F32, in[0].r[0], in[1].r[0], &canonical);
+    *out = (jv){.t = MX_T_f32, .u = in[0].u && in[1].u, .canonical = canonical, .r = {v, v}};
     return true;
   }
   if (opcode != MX_LOP3 && opcode != MX_SHF_L && opcode != MX_SHF_R && opcode != MX_PRMT) return false;
