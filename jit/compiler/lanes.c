@@ -239,11 +239,12 @@ static jv cvt_int(struct jx *j, unsigned to, jv x) {
     v.low = jx_signed(x.t) ? JX_SIGNED_32 : JX_UNSIGNED_32;
     return v;
   }
+  const bool fits = !jx_signed(x.t) && jx_bitsof(x.t) <= jx_bitsof(to);
   if (jx_wide(x.t)) x = j->isa->narrow(j, MX_T_u32, x);
   else if (jx_bitsof(to) > jx_bitsof(x.t)) x = jx_spread(j, x);
   x.t = (uint8_t)to;
   x.k = false;
-  return jx_bitsof(to) < 32 ? jx_trim(j, x) : x;
+  return jx_bitsof(to) < 32 && !fits ? jx_trim(j, x) : x;
 }
 static bool is_int(unsigned t) {
   return t >= MX_T_u8 && t <= MX_T_b64 && !jx_float(t) && t != MX_T_f16 && t != MX_T_bf16;

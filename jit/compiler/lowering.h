@@ -149,6 +149,8 @@ struct lw {
   /* where the warp's pending copies are, found in block and version `copies_in`; NULL: not asked for yet */
   gcc_jit_lvalue *copies_of;
   uint32_t copies_in;
+  gcc_jit_lvalue *full; /* whether in each chunk some lane is active, likewise; see memory.c */
+  uint32_t full_in;
   uint64_t *asked_in; /* by block: slots whose shapes are used there or later */
   /* by slot: whether its numbers at `ins` increased by `stride` from lane to lane (if not:
    * scattered), and lane 0's number */

@@ -264,6 +264,24 @@ unsigned lw_shape_bit(const struct lw_base *base, unsigned bytes) {
          : stride == 16 ? MX_JIT_ROWS16
                         : 0;
 }
+/* A condition: in each chunk some lane is active, or, if it does not hold, perhaps. Accesses of one block share it. */
+static gcc_jit_rvalue *in_all_chunks(struct lw *l, bool guarded, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  const uint32_t place = l->block * (LW_VERSIONS + 1u) + (l->run ? 1u + l->version : 0);
+  if (!guarded && l->full && l->full_in == place) return jx_rv(l->full);
+  if (!guarded && l->a->blocks[l->block].converged) /* of converged warps, few lack lanes */
+    return jx_keep(j, lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(l->emask), lw_all_lanes(l)));
+  gcc_jit_rvalue *each = NULL;
+  for (unsigned c = 0; c < l->nc; c++) {
+    gcc_jit_rvalue *any = j->isa->mask_any(j, lanes[c]);
+    each = each ? gcc_jit_context_new_binary_op(j->c, NULL, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_bool, each, any) : any;
+  }
+  if (guarded) return jx_keep(j, each);
+  if (!l->full) l->full = jx_local(j, j->t_bool);
+  l->full_in = place;
+  jx_set(j, l->full, each);
+  return jx_rv(l->full);
+}
 /* Host address q of a chunk of narrow elements; if no lane of the chunk is active, the address `there` instead, which
  * is within bounds. */
 static gcc_jit_rvalue *where_lanes_run(struct lw *l, gcc_jit_rvalue *q, gcc_jit_rvalue *there, gcc_jit_rvalue *lanes) {
@@ -275,8 +293,9 @@ static gcc_jit_rvalue *where_lanes_run(struct lw *l, gcc_jit_rvalue *q, gcc_jit_
       u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, u64_op(l, GCC_JIT_BINARY_OP_MINUS, q, there), jx_keep(j, all)));
 }
 /* Accesses through a slot with a shape, chunk by chunk: a row, a uniform address, or else a gather, which needs a
- * 32-bit slot. */
-static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *lanes) {
+ * 32-bit slot. full: for loads of narrow elements, in_all_chunks(). */
+static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *lanes,
+                      gcc_jit_rvalue *full) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
   const struct lw_shape *sh = &l->shapes[base->slot];
@@ -287,9 +306,8 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
       !long_slot && !is_narrow(ac) && (scale == 1 || scale == 2 || scale == 4 || scale == 8) && base->pre_scale == 1;
   gcc_jit_rvalue *index[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) index[c] = lw_get(l, base->slot, long_slot ? MX_T_u64 : MX_T_u32, c).r[0];
-  gcc_jit_rvalue *there = NULL;
-  if (is_narrow(ac) && ac->load)
-    there = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, jx_rv(sh->min), scale)));
+  gcc_jit_rvalue *there =
+      full ? jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, jx_rv(sh->min), scale))) : NULL;
   for (int form = 0; form < 2; form++) {
     if (form ? !ac->load : !bit) continue;
     gcc_jit_block *this = lw_new_block(l, "chunks"), *others = lw_new_block(l, "others");
@@ -302,9 +320,21 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
       gcc_jit_rvalue *a = long_slot ? j->isa->first(j, true, index[c]) : first_number(l, index[c]);
       q[c] = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host,
                     scale == 1 ? a : u64_op(l, GCC_JIT_BINARY_OP_MULT, a, lw_u64(l, scale)));
-      if (there) q[c] = where_lanes_run(l, jx_keep(j, q[c]), there, lanes[c]);
-      q[c] = byte_pointer(l, q[c]);
+      if (!full) q[c] = byte_pointer(l, q[c]);
     }
+    if (full && !form) {
+      gcc_jit_lvalue *place[LW_CHUNKS];
+      for (unsigned c = 0; c < l->nc; c++) jx_set(j, place[c] = jx_local(j, j->t_u64), q[c]);
+      gcc_jit_block *missing = lw_new_block(l, "missing"), *all = lw_new_block(l, "full");
+      lw_split(l, full, all, missing);
+      j->b = missing;
+      for (unsigned c = 0; c < l->nc; c++) jx_set(j, place[c], where_lanes_run(l, jx_rv(place[c]), there, lanes[c]));
+      lw_go(l, all);
+      j->b = all;
+      for (unsigned c = 0; c < l->nc; c++) q[c] = byte_pointer(l, jx_rv(place[c]));
+    } else if (full)
+      for (unsigned c = 0; c < l->nc; c++)
+        q[c] = byte_pointer(l, where_lanes_run(l, jx_keep(j, q[c]), there, lanes[c]));
     if (!form) fetch_ahead(l, ac, jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, q[0], j->t_u64)), q, 0, true);
     for (unsigned c = 0; c < l->nc; c++)
       if (ac->load) lw_load_chunk(l, 0, c, q[c], lanes[c], ac->type, form == 1);
@@ -398,15 +428,21 @@ static void by_shape(struct lw *l, const struct access *ac, struct memory_bounds
   gcc_jit_block *near = lw_new_block(l, "near");
   last_address(l, p, ac->bytes);
   gcc_jit_rvalue *bad = lw_is_negative(l, lw_shape_misses(l, lw_base(l), p->lo, p->limit, ac->bytes, &off));
-  if (is_narrow(ac)) { /* moved whole: if lanes of the chunk are inactive, all of it has to be within bounds */
-    gcc_jit_rvalue *some = not_all(l, ac->guarded, lanes);
-    if (ac->load)
-      some = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_bool, some, may_reach_out(l, p, off, (j->w - 1) * ac->bytes));
-    bad = lw_either(l, bad, some);
+  /* moved whole: if lanes of the chunk are inactive, all of it has to be within bounds */
+  if (is_narrow(ac) && !ac->load) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes));
+  gcc_jit_rvalue *full = NULL;
+  if (is_narrow(ac) && ac->load) {
+    full = in_all_chunks(l, ac->guarded, lanes);
+    gcc_jit_block *within = lw_new_block(l, "within"), *edge = lw_new_block(l, "edge");
+    lw_split(l, lw_rare(l, bad), ac->slow, within);
+    j->b = within;
+    lw_split(l, lw_rare(l, may_reach_out(l, p, off, (j->w - 1) * ac->bytes)), edge, near);
+    j->b = edge;
+    bad = not_all(l, ac->guarded, lanes);
   }
   lw_split(l, lw_rare(l, bad), ac->slow, near);
   j->b = near;
-  by_chunks(l, ac, jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off)), lanes);
+  by_chunks(l, ac, jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off)), lanes, full);
 }
 
 /* Accesses to shared memory whose bounds were checked at the beginning of the block. */
@@ -420,7 +456,7 @@ static void sure(struct lw *l, const struct access *ac, uint64_t off_k, gcc_jit_
     if (base->add[n].ins != JA_NONE)
       host = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host,
                     times(l, jx_rv(l->addend[base->add[n].ins].value), base->add[n].factor));
-  by_chunks(l, ac, jx_keep(j, host), lanes);
+  by_chunks(l, ac, jx_keep(j, host), lanes, NULL);
   j->b = ac->end;
 }
 
