@@ -114,7 +114,7 @@ LANE_OPT_v4 := $(LANE_OPT_v2) -fpeel-loops
 LANE_OPT_plain := $(LANE_OPT_v2)
 LANE_OPT_fn := -O2 $(LANE_VECTORS)
 LANE_OPT_fn_root_v4 := -O3
-$(foreach l,v2 v3 v4 plain,$(foreach f,samples sums direct,$(eval LANE_OPT_$(f)_$(l) := $(LANE_OPT_fn))))
+$(foreach l,v2 v3 v4 plain,$(foreach f,samples sums direct shape,$(eval LANE_OPT_$(f)_$(l) := $(LANE_OPT_fn))))
 lane_opt = $(or $(LANE_OPT),$(LANE_OPT_$(1)_$(2)),$(if $(filter fn_%,$(1)),$(LANE_OPT_fn)),$(LANE_OPT_$(2)) \
   $(if $(filter memory,$(1)),,$(LANE_QUICK)))
 # Checks that are left out of the lanes' files. A wrong address in their loops is found by the address sanitizer anyway.

@@ -48,7 +48,12 @@ MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask,
   for (unsigned r = 0; r < STRIDES; r++) to->kind |= lanes_any(k.rows[r]) ? 0 : kinds[r];
 }
 MX__INL uint64_t number_of(const struct mx_exec *x, bool narrow, uint32_t l) {
-  return narrow ? ((const uint32_t *)(const void *)x->tmp)[l] : ((const uint64_t *)(const void *)x->tmp)[l];
+  uint32_t word;
+  uint64_t number;
+  memcpy(&word, x->tmp + sizeof word * l, sizeof word); /* the result, of other types, is stored in their place */
+  if (narrow) return word;
+  memcpy(&number, x->tmp + sizeof number * l, sizeof number);
+  return number;
 }
 /* Tests one stride only: the difference between two neighbouring active lanes of a chunk, which all other lanes must
  * have if any stride fits. False: no two neighbours are active, or the addresses wrap. True: to->kind says how the
@@ -98,65 +103,83 @@ MX__INL bool look_at_rows(struct mx_exec *x, bool narrow, uint32_t chunk, uint64
   to->kind = by ? kinds[__builtin_ctzll(by)] : MX_JIT_SAME;
   return true;
 }
-/* Adds, to each lane's number in a vector, the steps of those of its low bits that are set in the lane's number. */
+/* The sums, for each lane's number in a vector, of the steps of those of its low bits that are set. */
 MX__INL mx__v32 low_words(const uint32_t *step) {
   const mx__v32 lane = *(const mx__v32 *)(const void *)words_numbers;
   mx__v32 sum = {0};
+#pragma GCC unroll 4
   for (unsigned b = 0; 1u << b < 2 * LANES_A_VECTOR; b++) sum += (mx__v32)((lane & 1u << b) != 0) & step[b];
   return sum;
 }
 MX__INL mx__v64 low_numbers(const uint32_t *step) {
   const mx__v64 lane = *(const mx__v64 *)(const void *)lanes_numbers;
   mx__v64 sum = {0};
+#pragma GCC unroll 4
   for (unsigned b = 0; 1u << b < LANES_A_VECTOR; b++) sum += (mx__v64)((lane & 1u << b) != 0) & (uint64_t)step[b];
   return sum;
 }
+/* The number of vector k's first lane, of `width` lanes a vector. */
+MX__INL uint64_t first_of(const uint32_t *step, unsigned k, unsigned width, uint64_t first) {
+#pragma GCC unroll 6
+  for (unsigned b = 0; b < MX_JIT_STEPS; b++) first += k * width >> b & 1 ? step[b] : 0;
+  return first;
+}
 /* Where all lanes are active: whether a lane's address is that of lane 0 and a step for each bit that is set in the
  * lane's number. That says all that a shape has. The low bits are those of the least address and of the steps: what no
- * address has set below its lowest bit, none of these has, and the other way round. */
-MX__INL bool find_steps(const struct mx_exec *x, bool narrow, uint32_t chunk, struct mx_jit_shape *to) {
-  enum { WORDS = 2 * LANES_A_VECTOR, MOST_VECTORS = MX_MAX_LANES / LANES_A_VECTOR };
-  const unsigned n = mx__lanes(x), at_once = narrow ? WORDS : LANES_A_VECTOR;
+ * address has set below its lowest bit, none of these has, and the other way round.
+ *
+ * n is a constant, and all loops are unrolled, so that steps and vectors stay in registers. In memory they would be
+ * written in words and read as vectors, for which a processor waits until the words have left for the cache. */
+MX__INL bool find_steps(const struct mx_exec *x, bool narrow, unsigned n, uint32_t chunk, struct mx_jit_shape *to) {
+  enum { WORDS = 2 * LANES_A_VECTOR };
   const uint64_t first = number_of(x, narrow, 0), one = number_of(x, narrow, 1) - first;
-  uint64_t all = 0, low = first;
+  uint64_t all = 0, low = first, most = 0;
   if (!one || one > 1u << (STRIDES - 1) || one & (one - 1)) return false;
-  uint64_t kind = (uint64_t)MX_JIT_STEP1 << __builtin_ctzll(one), run = kinds[__builtin_ctzll(one)];
-  for (unsigned b = 0, in_run = 1; 1u << b < n; b++) {
+  const unsigned stride = (unsigned)__builtin_ctzll(one);
+  uint64_t kind = (uint64_t)MX_JIT_STEP1 << stride, run = kinds[stride];
+  uint32_t steps[MX_JIT_STEPS] = {0};
+  unsigned in_run = 1;
+#pragma GCC unroll 6
+  for (unsigned b = 0; 1u << b < n; b++) {
     const uint64_t step = number_of(x, narrow, 1u << b) - first;
-    if (step > INT32_MAX) return false;
-    to->step[b] = (uint32_t)step;
+    most |= step;
+    steps[b] = (uint32_t)step;
     all += step;
     low |= step;
     in_run &= step == one << b;
     kind |= b ? (uint64_t)(MX_JIT_RUN * in_run) << b : 0;
-    if (1u << b < chunk && !in_run) run = 0;
+    run = 1u << b < chunk && !in_run ? 0 : run;
   }
-  if (first + all < first || (narrow && first + all > UINT32_MAX)) return false;
+  if (most > INT32_MAX || first + all < first || (narrow && first + all > UINT32_MAX)) return false;
   if (narrow) {
-    mx__v32 v[MOST_VECTORS], differ = {0};
-    v[0] = low_words(to->step) + (uint32_t)first;
-    for (unsigned b = (unsigned)__builtin_ctz(at_once), bit = 1; bit * at_once < n; b++, bit *= 2)
-      for (unsigned k = 0; k < bit; k++) v[bit + k] = v[k] + to->step[b];
-    for (unsigned k = 0; k < n / at_once; k++) differ |= v[k] ^ ((const mx__v32 *)(const void *)x->tmp)[k];
+    const mx__v32 lanes = low_words(steps);
+    mx__v32 differ = {0};
+#pragma GCC unroll 32
+    for (unsigned k = 0; k < n / WORDS; k++)
+      differ |= (lanes + (uint32_t)first_of(steps, k, WORDS, first)) ^ ((const mx__v32 *)(const void *)x->tmp)[k];
     if (words_any(differ)) return false;
   } else {
-    mx__v64 v[MOST_VECTORS], differ = {0};
-    v[0] = low_numbers(to->step) + first;
-    for (unsigned b = (unsigned)__builtin_ctz(at_once), bit = 1; bit * at_once < n; b++, bit *= 2)
-      for (unsigned k = 0; k < bit; k++) v[bit + k] = v[k] + (uint64_t)to->step[b];
-    for (unsigned k = 0; k < n / at_once; k++) differ |= v[k] ^ ((const mx__v64 *)(const void *)x->tmp)[k];
+    const mx__v64 lanes = low_numbers(steps);
+    mx__v64 differ = {0};
+#pragma GCC unroll 32
+    for (unsigned k = 0; k < n / LANES_A_VECTOR; k++)
+      differ |= (lanes + first_of(steps, k, LANES_A_VECTOR, first)) ^ ((const mx__v64 *)(const void *)x->tmp)[k];
     if (lanes_any(differ)) return false;
   }
   to->min = first, to->max = first + all, to->low = low;
   to->kind = kind | run;
+#pragma GCC unroll 6
+  for (unsigned b = 0; b < MX_JIT_STEPS; b++) to->step[b] = steps[b];
   return true;
 }
 MX__INL void shape(struct mx_exec *x, bool narrow, uint32_t form, uint64_t mask) {
-  struct mx_jit_shape found = {0};
+  struct mx_jit_shape found = {0}, *to = (struct mx_jit_shape *)(void *)x->tmp;
   const uint32_t chunk = (form & (MX_JIT_WANTS_STEPS - 1)) >> 1;
-  const bool steps = form & MX_JIT_WANTS_STEPS && mask == x->full && find_steps(x, narrow, chunk, &found);
-  if (!steps && (!look_at_rows(x, narrow, chunk, mask, &found) || !found.kind)) look(x, narrow, chunk, mask, &found);
-  memcpy(x->tmp, &found, sizeof found);
+  if (form & MX_JIT_WANTS_STEPS && mask == x->full &&
+      (mx__lanes(x) == 64 ? find_steps(x, narrow, 64, chunk, to) : find_steps(x, narrow, 32, chunk, to)))
+    return;
+  if (!look_at_rows(x, narrow, chunk, mask, &found) || !found.kind) look(x, narrow, chunk, mask, &found);
+  *to = found;
 }
 uint32_t MX_LV(mx__jit_shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
 uint32_t MX_LV(mx__jit_shape)(struct mx_exec *x, uint32_t form, uint64_t mask) {
