@@ -168,7 +168,8 @@ static void move_async(struct tape *t, struct mx_block *b) {
   for (uint32_t w = 0; w < b->nwarps; w++) {
     struct mx_warp_copies *of = &a->warp[w];
     uint32_t n = of->n;
-    MOVE(t, n), MOVE(t, of->groups_differ), MOVE(t, of->committed), MOVE(t, of->groups), MOVE(t, of->bulk_groups);
+    MOVE(t, n), MOVE(t, of->groups_differ), MOVE(t, of->has_bulk_groups);
+    MOVE(t, of->committed), MOVE(t, of->groups), MOVE(t, of->bulk_groups);
     for (uint32_t k = 0; k < n; k++) {
       struct mx_copy copy;
       if (t->save) copy = *of->list[k];

@@ -97,10 +97,10 @@ void mx__async_clear(struct mx_block *b) {
     for (uint32_t k = 0; k < a->warp[w].n; k++) a->warp[w].list[k]->lanes = 0;
     sweep(a, &a->warp[w]);
     a->warp[w].landed = a->warp[w].issued;
-    a->warp[w].groups_differ = false;
     a->warp[w].committed = 0;
-    memset(a->warp[w].groups, 0, sizeof a->warp[w].groups);
-    memset(a->warp[w].bulk_groups, 0, sizeof a->warp[w].bulk_groups);
+    if (a->warp[w].groups_differ) memset(a->warp[w].groups, 0, sizeof a->warp[w].groups);
+    if (a->warp[w].has_bulk_groups) memset(a->warp[w].bulk_groups, 0, sizeof a->warp[w].bulk_groups);
+    a->warp[w].groups_differ = a->warp[w].has_bulk_groups = false;
     mx__copies_room(&a->warp[w]);
   }
   a->nwanted = a->passes = a->arrivals = 0;

@@ -86,7 +86,8 @@ struct mx_warp_copies {
   uint32_t committed;      /* groups that all lanes have committed; groups[]: how many more each lane has */
   /* the ring; NULL: there is none, since a tool looks at copies, or they do not land in order */
   struct mx_row_copy *rows;
-  bool groups_differ; /* lanes may have committed different numbers of groups */
+  bool groups_differ;   /* lanes may have committed different numbers of groups: groups[] is not all zeros */
+  bool has_bulk_groups; /* nor is bulk_groups[] */
   uint32_t list_room;
   struct mx_copy **list; /* behind the n copies, up to `list_room`, there are unused ones, or NULL */
   uint32_t groups[MX_MAX_LANES], bulk_groups[MX_MAX_LANES];

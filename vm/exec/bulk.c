@@ -114,7 +114,10 @@ const struct mx_insn *mx__op_bulk_commit(struct mx_exec *x, const struct mx_insn
   const uint64_t m = mx__lanes_of(x, i);
   struct mx_async *a = m ? mx__async_of(x->block) : NULL;
   if (m && !a) return mx__async_no_memory(x, i);
-  MX_FOR_LANES (l, m) a->warp[x->warp->number].bulk_groups[l]++;
+  if (!m) return i + 1;
+  struct mx_warp_copies *w = &a->warp[x->warp->number];
+  w->has_bulk_groups = true;
+  MX_FOR_LANES (l, m) w->bulk_groups[l]++;
   return i + 1;
 }
 /* The modifier says to wait only until sources have been read; here they are read when the copies land. */
