@@ -118,6 +118,17 @@ MX__INL mx__v64 low_numbers(const uint32_t *step) {
   for (unsigned b = 0; 1u << b < LANES_A_VECTOR; b++) sum += (mx__v64)((lane & 1u << b) != 0) & (uint64_t)step[b];
   return sum;
 }
+MX__INL bool any_bit(mx__v64 v) {
+#if MX__VECTOR == 64
+  typedef long long longs __attribute__((vector_size(64)));
+  return __builtin_ia32_ptestmq512((longs)v, (longs)v, 0xFF);
+#elif MX__VECTOR == 32
+  typedef long long longs __attribute__((vector_size(32)));
+  return !__builtin_ia32_ptestz256((longs)v, (longs)v);
+#else
+  return lanes_any(v);
+#endif
+}
 /* The number of vector k's first lane, of `width` lanes a vector. */
 MX__INL uint64_t first_of(const uint32_t *step, unsigned k, unsigned width, uint64_t first) {
 #pragma GCC unroll 6
@@ -136,9 +147,8 @@ MX__INL bool find_steps(const struct mx_exec *x, bool narrow, unsigned n, uint32
   uint64_t all = 0, low = first, most = 0;
   if (!one || one > 1u << (STRIDES - 1) || one & (one - 1)) return false;
   const unsigned stride = (unsigned)__builtin_ctzll(one);
-  uint64_t kind = (uint64_t)MX_JIT_STEP1 << stride, run = kinds[stride];
   uint32_t steps[MX_JIT_STEPS] = {0};
-  unsigned in_run = 1;
+  uint64_t doubled = 0; /* bits whose step is that of a row */
 #pragma GCC unroll 6
   for (unsigned b = 0; 1u << b < n; b++) {
     const uint64_t step = number_of(x, narrow, 1u << b) - first;
@@ -146,9 +156,7 @@ MX__INL bool find_steps(const struct mx_exec *x, bool narrow, unsigned n, uint32
     steps[b] = (uint32_t)step;
     all += step;
     low |= step;
-    in_run &= step == one << b;
-    kind |= b ? (uint64_t)(MX_JIT_RUN * in_run) << b : 0;
-    run = 1u << b < chunk && !in_run ? 0 : run;
+    doubled |= (uint64_t)(step == one << b) << b;
   }
   if (most > INT32_MAX || first + all < first || (narrow && first + all > UINT32_MAX)) return false;
   if (narrow) {
@@ -157,33 +165,41 @@ MX__INL bool find_steps(const struct mx_exec *x, bool narrow, unsigned n, uint32
 #pragma GCC unroll 32
     for (unsigned k = 0; k < n / WORDS; k++)
       differ |= (lanes + (uint32_t)first_of(steps, k, WORDS, first)) ^ ((const mx__v32 *)(const void *)x->tmp)[k];
-    if (words_any(differ)) return false;
+    if (any_bit((mx__v64)differ)) return false;
   } else {
     const mx__v64 lanes = low_numbers(steps);
     mx__v64 differ = {0};
 #pragma GCC unroll 32
     for (unsigned k = 0; k < n / LANES_A_VECTOR; k++)
       differ |= (lanes + first_of(steps, k, LANES_A_VECTOR, first)) ^ ((const mx__v64 *)(const void *)x->tmp)[k];
-    if (lanes_any(differ)) return false;
+    if (any_bit(differ)) return false;
   }
+  const uint64_t row = doubled & ~(doubled + 1),
+                 lanes_in_row = row + 1; /* its lowest bits, up to the first that is 0 */
   to->min = first, to->max = first + all, to->low = low;
-  to->kind = kind | run;
+  to->kind = (uint64_t)MX_JIT_STEP1 << stride | MX_JIT_RUN * (row & ~1ull) | (lanes_in_row < chunk ? 0 : kinds[stride]);
 #pragma GCC unroll 6
   for (unsigned b = 0; b < MX_JIT_STEPS; b++) to->step[b] = steps[b];
   return true;
 }
-MX__INL void shape(struct mx_exec *x, bool narrow, uint32_t form, uint64_t mask) {
-  struct mx_jit_shape found = {0}, *to = (struct mx_jit_shape *)(void *)x->tmp;
-  const uint32_t chunk = (form & (MX_JIT_WANTS_STEPS - 1)) >> 1;
-  if (form & MX_JIT_WANTS_STEPS && mask == x->full &&
-      (mx__lanes(x) == 64 ? find_steps(x, narrow, 64, chunk, to) : find_steps(x, narrow, 32, chunk, to)))
-    return;
-  if (!look_at_rows(x, narrow, chunk, mask, &found) || !found.kind) look(x, narrow, chunk, mask, &found);
-  *to = found;
+/* Addresses without such steps. A function of its own, since its many registers cost the others' calls a frame. */
+static __attribute__((noinline)) void without_steps(struct mx_exec *x, bool wide, uint32_t chunk, uint64_t mask) {
+  struct mx_jit_shape found = {0};
+  if (wide) {
+    if (!look_at_rows(x, false, chunk, mask, &found) || !found.kind) look(x, false, chunk, mask, &found);
+  } else if (!look_at_rows(x, true, chunk, mask, &found) || !found.kind) look(x, true, chunk, mask, &found);
+  *(struct mx_jit_shape *)(void *)x->tmp = found;
+}
+MX__INL bool with_steps(struct mx_exec *x, bool narrow, uint32_t chunk) {
+  struct mx_jit_shape *to = (struct mx_jit_shape *)(void *)x->tmp;
+  return mx__lanes(x) == 64 ? find_steps(x, narrow, 64, chunk, to) : find_steps(x, narrow, 32, chunk, to);
 }
 uint32_t MX_LV(mx__jit_shape)(struct mx_exec *x, uint32_t form, uint64_t mask);
 uint32_t MX_LV(mx__jit_shape)(struct mx_exec *x, uint32_t form, uint64_t mask) {
-  if (form & 1) shape(x, false, form, mask);
-  else shape(x, true, form, mask);
+  const uint32_t chunk = (form & (MX_JIT_WANTS_STEPS - 1)) >> 1;
+  const bool wide = form & 1;
+  if (form & MX_JIT_WANTS_STEPS && mask == x->full && (wide ? with_steps(x, false, chunk) : with_steps(x, true, chunk)))
+    return 0;
+  without_steps(x, wide, chunk, mask);
   return 0;
 }
