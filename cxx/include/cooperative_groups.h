@@ -8,11 +8,8 @@
 namespace cooperative_groups {
 
 namespace __mx {
-__MX_DEVICE unsigned int lane() {
-  unsigned int r;
-  __asm__("mov.u32 %0, %%laneid;" : "=r"(r));
-  return r;
-}
+/* Not by inline assembly, which stays in the loop where it stands, and the masks made of it too. */
+__MX_DEVICE unsigned int lane() { return (unsigned int)__nvvm_read_ptx_sreg_laneid(); }
 __MX_DEVICE int count(__mx_mask m) { return sizeof m == 8 ? __popcll((long long)m) : __popc((int)m); }
 /* The position of the k-th set bit of m, counted from 0; m has more than k bits set. */
 __MX_DEVICE int place(__mx_mask m, int k) {
@@ -20,10 +17,13 @@ __MX_DEVICE int place(__mx_mask m, int k) {
   return sizeof m == 8 ? __ffsll((long long)m) - 1 : __ffs((int)m) - 1;
 }
 /* Values of any type travel in words, of 64 bits where they consist of such: the instructions are those that a shuffle
- * of a long or a double takes. */
+ * of a long takes. A float or a double is a word itself: as an integer it would be one more register. */
 template <bool LONG> struct word_of_size { typedef unsigned int type; };
 template <> struct word_of_size<true> { typedef unsigned long long type; };
-template <class T> using word = typename word_of_size<sizeof(T) % 8 == 0>::type;
+template <class T> struct word_of : word_of_size<sizeof(T) % 8 == 0> {};
+template <> struct word_of<float> { typedef float type; };
+template <> struct word_of<double> { typedef double type; };
+template <class T> using word = typename word_of<T>::type;
 /* Applies f, which moves one word between lanes, to each word of a value of any type. */
 template <class T, class F> __MX_DEVICE T by_words(T v, F f) {
   union {
