@@ -1,5 +1,6 @@
 # every_function.sh GROUP...: the guides' functions of these groups (docs/guide.tsv) that are used less often, in golden
-# programs for both 32 and 64 lanes, than rows of the table name them.
+# programs for both 32 and 64 lanes, than rows of the table name them. Only programs count beside which a model (NAME.py)
+# lies.
 cd "$(dirname "$0")" || exit 4
 launched() { # programs that are launched as they are, and those that are with warps of 32 lanes
   sed -n 's/^program //p' ./*.launch | sort -u > "$TMPDIR/lanes_64"
@@ -7,7 +8,7 @@ launched() { # programs that are launched as they are, and those that are with w
   comm -12 "$TMPDIR/lanes_64" "$TMPDIR/lanes_32"
   (cd ../multi && grep -l '' rounds.mxs | comm -12 - "$TMPDIR/lanes_32" | sed 's/^/..\/multi\//')
 }
-mapfile -t programs < <(launched)
+mapfile -t programs < <(launched | while read -r p; do [ -e "${p%.mxs}.py" ] && echo "$p"; done)
 awk -F'\t' -v groups=" $* " '
   FILENAME ~ /guide\.tsv$/ { if (index(groups, " " $1 " ")) wanted[$3]++; next }
   {
