@@ -28,6 +28,7 @@ typedef uint32_t lanes_words __attribute__((vector_size(MX__VECTOR)));
 #define ODD_WORDS(x_, y_) __builtin_shufflevector((lanes_words)(x_), (lanes_words)(y_), ODD_)
 static const uint32_t words_numbers[16]
     __attribute__((aligned(64))) = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+/* All elements, by OR. */
 MX__INL uint32_t words_any(mx__v32 v) {
   uint32_t all = 0;
   for (unsigned k = 0; k < 2 * LANES_A_VECTOR; k++) all |= v[k];
@@ -37,6 +38,18 @@ MX__INL uint64_t lanes_any(mx__v64 v) {
   uint64_t all = 0;
   for (unsigned k = 0; k < LANES_A_VECTOR; k++) all |= v[k];
   return all;
+}
+/* Whether a bit of the vector is set. */
+MX__INL bool any_bit(mx__v64 v) {
+#if defined MX__AVX512
+  typedef long long longs __attribute__((vector_size(64)));
+  return __builtin_ia32_ptestmq512((longs)v, (longs)v, 0xFF);
+#elif defined __AVX2__ && !defined __clang__
+  typedef long long longs __attribute__((vector_size(32)));
+  return !__builtin_ia32_ptestz256((longs)v, (longs)v);
+#else
+  return lanes_any(v);
+#endif
 }
 
 #endif

@@ -33,7 +33,7 @@ MX__INL bool in_rows(const uint64_t *a, unsigned n, unsigned size) {
   for (unsigned l = 0; l < n; l += LANES_A_VECTOR)
     bent |= (*(const mx__v64 *)(const void *)(a + l) - a[l & ~(MX_COPY_ROW - 1)]) ^
             (ramp + (uint64_t)(l & (MX_COPY_ROW - 1)) * size);
-  return !lanes_any(bent);
+  return !any_bit(bent);
 }
 MX__INL bool in_rows_of_words(const uint32_t *a, unsigned n, unsigned size) {
   enum { WORDS = 2 * LANES_A_VECTOR };
@@ -44,7 +44,7 @@ MX__INL bool in_rows_of_words(const uint32_t *a, unsigned n, unsigned size) {
     for (unsigned k = MX_COPY_ROW; k < WORDS; k++) first[k] = a[l + MX_COPY_ROW]; /* vectors of two rows */
     bent |= (*(const mx__v32 *)(const void *)(a + l) - first) ^ (ramp + (l & (MX_COPY_ROW - 1)) * size);
   }
-  return !words_any(bent);
+  return !any_bit((mx__v64)bent);
 }
 /* Finds the host address of each row, from the addresses in operand k and the offset in operand k + 1. False: lanes do
  * not form rows, or a row is not within b or not aligned. */

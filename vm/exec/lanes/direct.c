@@ -63,7 +63,7 @@ MX__INL bool find_places(const struct mx_exec *x, const struct mx_jit_access *a,
     if (local) f += lanes, lanes += LANES_A_VECTOR * stride;
     *(mx__v64 *)(void *)(at + l) = f;
   }
-  return !lanes_any((bad >> 63) | (odd & (a->bytes - 1)));
+  return !any_bit((bad >> 63) | (odd & (a->bytes - 1)));
 }
 
 /* ---- adjacent lanes ----------------------------------------------------------------------------------------------*/
@@ -80,7 +80,7 @@ MX__INL enum places find_vectors(const uint64_t *at, unsigned n, unsigned at_onc
   for (unsigned l = 0; l < n; l += at_once)
     for (unsigned k = 0; k < at_once; k += LANES_A_VECTOR)
       differ |= *(const mx__v64 *)(const void *)(at + l + k) ^ (at[l] + (numbers + k) * step);
-  return lanes_any(differ) ? SCATTERED : far ? ROWS : POINTS;
+  return any_bit(differ) ? SCATTERED : far ? ROWS : POINTS;
 }
 /* As many cells in memory as there are slots in a vector. */
 #define CELLS(cell_, slot_, vector_) \

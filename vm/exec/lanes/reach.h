@@ -111,12 +111,12 @@ MX__INL bool reach_lanes(struct mx_exec *x, const struct mx_insn *i, uint64_t m,
     if (stride) f += local, local += LANES_A_VECTOR * stride;
     *(mx__v64 *)(void *)(r->at + l) = f;
   }
-  if (lanes_any((bad >> 63) | (odd & (bytes - 1)))) return false;
+  if (any_bit((bad >> 63) | (odd & (bytes - 1)))) return false;
   r->shape = SCATTERED;
   r->bytes = bytes;
   if (stride) return true;
-  if (!lanes_any(differ)) r->shape = POINT;
-  else if (!lanes_any(bent) && (all || (row <= limit && (n - 1) * bytes <= limit - row)))
+  if (!any_bit(differ)) r->shape = POINT;
+  else if (!any_bit(bent) && (all || (row <= limit && (n - 1) * bytes <= limit - row)))
     r->shape = ROW, r->origin = host + row;
   return true;
 }
@@ -155,7 +155,7 @@ MX__INL bool reach_near(struct mx_exec *x, const struct mx_insn *i, uint64_t m, 
       for (unsigned k = 0; k < WORDS; k++) w[k] += (l + k) * stride;
     *(mx__v32 *)(void *)(r->far + l) = w;
   }
-  if (words_any((bad >> 31) | (odd & (bytes - 1)) | high)) return false;
+  if (any_bit((mx__v64)((bad >> 31) | (odd & (bytes - 1)) | high))) return false;
   r->shape = NEAR;
   r->bytes = bytes;
   r->origin = (uint64_t)(uintptr_t)x->window[b->kind] + b->off;

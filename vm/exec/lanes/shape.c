@@ -44,8 +44,8 @@ MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask,
     to->max = most > to->max ? most : to->max;
   }
   if (narrow && to->min > UINT32_MAX) to->min = UINT32_MAX; /* no lane runs */
-  to->kind = lanes_any(k.same) ? 0 : MX_JIT_SAME;
-  for (unsigned r = 0; r < STRIDES; r++) to->kind |= lanes_any(k.rows[r]) ? 0 : kinds[r];
+  to->kind = any_bit(k.same) ? 0 : MX_JIT_SAME;
+  for (unsigned r = 0; r < STRIDES; r++) to->kind |= any_bit(k.rows[r]) ? 0 : kinds[r];
 }
 MX__INL uint64_t number_of(const struct mx_exec *x, bool narrow, uint32_t l) {
   uint32_t word;
@@ -89,7 +89,7 @@ MX__INL bool look_at_rows(struct mx_exec *x, bool narrow, uint32_t chunk, uint64
         all |= a & on;
       }
   }
-  if (narrow ? words_any(differ) : lanes_any(differs)) return true;
+  if (any_bit(narrow ? (mx__v64)differ : differs)) return true;
   *to = (struct mx_jit_shape){.min = UINT64_MAX, .low = narrow ? words_any(every) : lanes_any(all)};
   for (uint32_t c = 0; c < n; c += chunk) {
     const uint64_t some = mask >> c & (chunk < 64 ? (1ull << chunk) - 1 : UINT64_MAX);
@@ -117,17 +117,6 @@ MX__INL mx__v64 low_numbers(const uint32_t *step) {
 #pragma GCC unroll 4
   for (unsigned b = 0; 1u << b < LANES_A_VECTOR; b++) sum += (mx__v64)((lane & 1u << b) != 0) & (uint64_t)step[b];
   return sum;
-}
-MX__INL bool any_bit(mx__v64 v) {
-#if MX__VECTOR == 64
-  typedef long long longs __attribute__((vector_size(64)));
-  return __builtin_ia32_ptestmq512((longs)v, (longs)v, 0xFF);
-#elif MX__VECTOR == 32
-  typedef long long longs __attribute__((vector_size(32)));
-  return !__builtin_ia32_ptestz256((longs)v, (longs)v);
-#else
-  return lanes_any(v);
-#endif
 }
 /* The number of vector k's first lane, of `width` lanes a vector. */
 MX__INL uint64_t first_of(const uint32_t *step, unsigned k, unsigned width, uint64_t first) {
@@ -174,8 +163,8 @@ MX__INL bool find_steps(const struct mx_exec *x, bool narrow, unsigned n, uint32
       differ |= (lanes + first_of(steps, k, LANES_A_VECTOR, first)) ^ ((const mx__v64 *)(const void *)x->tmp)[k];
     if (any_bit(differ)) return false;
   }
-  const uint64_t row = doubled & ~(doubled + 1),
-                 lanes_in_row = row + 1; /* its lowest bits, up to the first that is 0 */
+  /* the lowest bits, up to the first that is 0; and how many lanes these are */
+  const uint64_t row = doubled & ~(doubled + 1), lanes_in_row = row + 1;
   to->min = first, to->max = first + all, to->low = low;
   to->kind = (uint64_t)MX_JIT_STEP1 << stride | MX_JIT_RUN * (row & ~1ull) | (lanes_in_row < chunk ? 0 : kinds[stride]);
 #pragma GCC unroll 6

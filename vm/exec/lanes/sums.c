@@ -108,22 +108,13 @@ static mx__v32 greater(mx__v32 x, mx__v32 y) {
 }
 #define GREATER(x_, y_) greater(x_, y_)
 #endif
-/* Whether a bit of the vector is set. */
-#if defined MX__AVX512
-#define SOME(v_) __builtin_ia32_ptestmd512((mx__words)(v_), (mx__words)(v_), 0xFFFF)
-#elif defined __AVX2__ && !defined __clang__
-typedef long long mx__four_longs __attribute__((vector_size(32)));
-#define SOME(v_) !__builtin_ia32_ptestz256((mx__four_longs)(v_), (mx__four_longs)(v_))
-#else
-#define SOME(v_) words_any(v_)
-#endif
 /* Whether a signed word of x is greater than y's. */
 #if defined MX__AVX512
 #define SOME_GREATER(x_, y_) __builtin_ia32_pcmpgtd512_mask((mx__words)(x_), (mx__words)(y_), 0xFFFF)
 #elif defined __AVX2__ && !defined __clang__
-#define SOME_GREATER(x_, y_) SOME(__builtin_ia32_pcmpgtd256((mx__words)(x_), (mx__words)(y_)))
+#define SOME_GREATER(x_, y_) any_bit((mx__v64)__builtin_ia32_pcmpgtd256((mx__words)(x_), (mx__words)(y_)))
 #else
-#define SOME_GREATER(x_, y_) SOME((mx__v32)((words_s)(x_) > (words_s)(y_)))
+#define SOME_GREATER(x_, y_) any_bit((mx__v64)((words_s)(x_) > (words_s)(y_)))
 #endif
 /* Words of lower halves of one and upper halves of the other. */
 #if defined __AVX2__ && !defined MX__AVX512 && !defined __clang__
@@ -241,7 +232,7 @@ MX__INL bool sum_usual_floats(uint32_t *value, const struct mx_slice *p, const u
     const mx__v32 any = t.v[0] | t.v[1] | t.v[2] | t.v[3];
     other |= any & (mx__v32)((words_s)distance(top[at / WORDS]) > usual());
   }
-  if (SOME(other)) return false;
+  if (any_bit((mx__v64)other)) return false;
   weigh_all(value, from, weight, same, n, top, true);
   return true;
 }
@@ -260,7 +251,7 @@ MX__INL bool sum_floats(const struct mx_slice *p, const uint32_t (*weight)[MOST_
                                                                             : float_sum(&t, upper, lower, false, &odd);
     if (strange) *(mx__v32 *)(strange + at) = odd, odd ^= odd;
   }
-  return SOME(odd);
+  return any_bit((mx__v64)odd);
 }
 static void sum_of_floats(uint32_t *value, const struct mx_slice *p, unsigned channels, unsigned n, uint64_t thin,
                           uint64_t *odd) {
