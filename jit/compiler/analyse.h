@@ -118,8 +118,9 @@ struct ja {
     uint32_t head;
     uint64_t *body;
   } * loops;
-  uint32_t nloops; /* natural loops, in the order of their headers' numbers */
-  bool tangled;    /* the graph is irreducible: no branch is hidden */
+  uint32_t nloops;      /* natural loops, in the order of their headers' numbers */
+  bool tangled;         /* the graph is irreducible: no branch is hidden */
+  bool slots_in_memory; /* in state->spill_area, not in registers: lower.h */
   const char *stops;
   unsigned counts;   /* for a profile; 0: for none */
   bool checked;      /* a checker watches */

@@ -44,7 +44,7 @@ gcc_jit_rvalue *lw_lanes_lack(struct lw *l) {
  * made once in a block, and in each version of a run of accesses. */
 static gcc_jit_rvalue *copies(struct lw *l, gcc_jit_block *slow) {
   struct jx *j = &l->j;
-  const uint32_t place = l->block * (LW_VERSIONS + 1u) + (l->run ? 1u + l->version : 0);
+  const uint32_t place = lw_place(l);
   if (!l->copies_of || l->copies_in != place) {
     if (!l->copies_of) l->copies_of = jx_local(j, j->t_pu8);
     l->copies_in = place;

@@ -31,8 +31,8 @@ static void print_known(const struct ja *a, const struct ja_ins *i, FILE *to) {
   fputc('\n', to);
 }
 
-void ja_dump_plan(const struct ja *a, bool slots_in_memory, FILE *to) {
-  fprintf(to, "function %s: %u blocks%s%s\n", a->f->name, a->nblocks, slots_in_memory ? ", slots in memory" : "",
+void ja_dump_plan(const struct ja *a, FILE *to) {
+  fprintf(to, "function %s: %u blocks%s%s\n", a->f->name, a->nblocks, a->slots_in_memory ? ", slots in memory" : "",
           a->tangled ? ", too tangled: lanes part in the machine" : "");
   for (uint32_t k = 1; k < a->nframes; k++) {
     const struct ja_frame *f = &a->frames[k], *from = &a->frames[f->parent];
@@ -56,8 +56,7 @@ void ja_dump_plan(const struct ja *a, bool slots_in_memory, FILE *to) {
   for (uint32_t k = 0; k < a->nins; k++) print_known(a, &a->ins[k], to);
 }
 
-void ja_dump_cfg(const struct ja *a, bool slots_in_memory, FILE *to) {
-  (void)slots_in_memory;
+void ja_dump_cfg(const struct ja *a, FILE *to) {
   fprintf(to, "digraph \"%s\" {\n  node [shape=box fontname=monospace];\n", a->f->name);
   for (uint32_t k = 0; k < a->nblocks; k++) {
     const struct ja_block *b = &a->blocks[k];

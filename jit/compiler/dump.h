@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 /* blocks in the machine's order, who may stand where while they run, and what may run next */
-void ja_dump_plan(const struct ja *a, bool slots_in_memory, FILE *to);
-void ja_dump_cfg(const struct ja *a, bool slots_in_memory, FILE *to); /* the graph of blocks and dominators, for dot */
+void ja_dump_plan(const struct ja *a, FILE *to);
+void ja_dump_cfg(const struct ja *a, FILE *to); /* the graph of blocks and dominators, for dot */
 
 #endif

@@ -388,8 +388,7 @@ static uint64_t *describe(struct lw *l, uint32_t number) {
 }
 /* Whether warps often go on at this entry, behind a barrier. */
 static bool behind_barrier(const struct ja *a, uint32_t number) {
-  const struct ja_ins *last = number ? &a->ins[a->blocks[number - 1].end - 1] : NULL;
-  return last && lw_waits(last) && !ja_passes(a, last);
+  return number && lw_waits(a, &a->ins[a->blocks[number - 1].end - 1]);
 }
 void lw_build_entries(struct lw *l) {
   const struct ja *a = l->a;

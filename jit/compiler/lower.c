@@ -706,15 +706,14 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
   free(cases);
 }
 
-bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *a, uint32_t number, bool marks,
-                 bool slots_spilled) {
+bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *a, uint32_t number, bool marks) {
   struct lw *l = lw_need(sizeof *l);
   struct jx *j = &l->j;
   jx_init(j, c, isa);
   l->a = a;
   l->nc = a->lanes / j->w;
   l->marks = marks;
-  l->slots_spilled = slots_spilled;
+  l->slots_spilled = a->slots_in_memory;
   l->kernel = a->f->flags & MX_FUNC_KERNEL;
   char name[48];
   gcc_jit_param *params[3] = {gcc_jit_context_new_param(c, NULL, j->t_pu8, "x"),

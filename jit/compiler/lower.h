@@ -5,13 +5,12 @@
 #include "analyse.h"
 #include "lanes.h"
 
-/* Whether slots live in memory, which takes less time to compile and more to run: where there are too many instructions
- * for registers. Warps that wait at a barrier leave their slots in memory anyway, so where that happens in the
- * innermost loops, registers are of less use. */
+/* Whether slots should live in memory (slots_in_memory of struct ja), which takes less time to compile and more to run:
+ * where there are too many instructions for registers. Warps that wait at a barrier leave their slots in memory anyway,
+ * so where that happens in the innermost loops, registers are of less use. */
 bool lw_slots_in_memory(const struct ja *a, const struct jx_isa *isa);
-/* marks: comments in the assembly say which instruction follows ("# mx FUNCTION PC"). slots_spilled: slots live in
- * memory. False: libgccjit has the error. */
-bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *a, uint32_t number, bool marks,
-                 bool slots_spilled);
+/* marks: comments in the assembly say which instruction follows ("# mx FUNCTION PC"). False: libgccjit has the error.
+ */
+bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *a, uint32_t number, bool marks);
 
 #endif

@@ -276,6 +276,11 @@ void lw_build_exits(struct lw *l); /* builds the shared code of all exits; to be
 void lw_export_table(struct lw *l, uint32_t number);
 /* stores the slots that lw_must_store() names, on the edge to block `to` */
 void lw_store_invariants(struct lw *l, uint32_t to);
+/* A number for the block that is being built and, in a run of accesses, its version: what was computed there serves up
+ * to its end. */
+static inline uint32_t lw_place(const struct lw *l) {
+  return l->block * (LW_VERSIONS + 1u) + (l->run ? 1u + l->version : 0);
+}
 /* saved.c. lw_saved_find: computes for all blocks which slots have current cells. lw_saved_step: updates the set behind
  * the current instruction. lw_saved: whether a slot's cell holds its value in the form that block `to` expects.
  * lw_must_store: whether the slot has to be stored on the edge to `to`. lw_waits: whether warps wait at this
@@ -284,7 +289,7 @@ void lw_saved_find(struct lw *l);
 void lw_saved_step(struct lw *l);
 bool lw_saved(const struct lw *l, uint32_t slot, uint32_t to);
 bool lw_must_store(const struct lw *l, uint32_t slot, uint32_t to);
-bool lw_waits(const struct ja_ins *i);
+bool lw_waits(const struct ja *a, const struct ja_ins *i);
 /* warp_chain.c. lw_warp_ends: ends in j->b, where all lanes of the warp have ended. lw_warp_waits: the warp arrives at
  * barrier 0 there, or waits at an mbarrier, and goes on at entry number `entry`; both count the executed steps.
  * lw_warp_passes: for blocks of one warp: goes to `on`, having counted the arrival at barrier 0, unless the machine has

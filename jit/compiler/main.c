@@ -206,7 +206,7 @@ int main(int argc, char **argv) {
   bool as_asm = false, dump = false, times = false;
   long large = -1, in_line = -1, parent = 0;
   unsigned long cpu = 60, memory = 4096, counts = 0, lanes = 0;
-  void (*show)(const struct ja *a, bool slots_in_memory, FILE *to) = NULL;
+  void (*show)(const struct ja *a, FILE *to) = NULL;
   say_when_dying();
   huge_heap();
   gcc_jit_context *c = gcc_jit_context_acquire();
@@ -301,9 +301,9 @@ int main(int argc, char **argv) {
     if (!unit.wanted[f] || done[f]) continue;
     struct ja *a = ja_analyse(&unit, f);
     done[f] = true;
-    const bool in_memory = a && (large >= 0 ? a->nins > large : lw_slots_in_memory(a, isa));
-    if (a && show) show(a, in_memory, dumped);
-    else good = a && lw_function(c, isa, a, f, as_asm, in_memory);
+    if (a) a->slots_in_memory = large >= 0 ? a->nins > large : lw_slots_in_memory(a, isa);
+    if (a && show) show(a, dumped);
+    else good = a && lw_function(c, isa, a, f, as_asm);
     f = UINT32_MAX; /* so that functions before it, which its code leaves to, are compiled too */
   }
   if (show) return fclose(dumped) || !good;

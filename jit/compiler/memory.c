@@ -267,7 +267,7 @@ unsigned lw_shape_bit(const struct lw_base *base, unsigned bytes) {
 /* A condition: in each chunk some lane is active, or, if it does not hold, perhaps. Accesses of one block share it. */
 static gcc_jit_rvalue *in_all_chunks(struct lw *l, bool guarded, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
-  const uint32_t place = l->block * (LW_VERSIONS + 1u) + (l->run ? 1u + l->version : 0);
+  const uint32_t place = lw_place(l);
   if (!guarded && l->full && l->full_in == place) return jx_rv(l->full);
   if (!guarded && l->a->blocks[l->block].converged) /* of converged warps, few lack lanes */
     return jx_keep(j, lw_compare(l, GCC_JIT_COMPARISON_EQ, jx_rv(l->emask), lw_all_lanes(l)));

@@ -18,12 +18,12 @@ static bool goes_on(const struct ja *a, const struct ja_block *b) {
   const struct ja_ins *last = &a->ins[b->end - 1];
   return !(last->o->flags & MX_F_SYNC) || ja_may_go_on(last) || ja_passes(a, last);
 }
-bool lw_waits(const struct ja_ins *i) { return i->op == MX_BAR_SYNC || ja_waits_at_mbarrier(i); }
+bool lw_waits(const struct ja *a, const struct ja_ins *i) {
+  return (i->op == MX_BAR_SYNC && !ja_passes(a, i)) || ja_waits_at_mbarrier(i);
+}
 static bool waits_in(const struct ja *a, const uint64_t *blocks) {
   bool waits = false;
-  for (uint32_t b = 0; b < a->nblocks; b++)
-    waits |=
-        ja_has(blocks, b) && lw_waits(&a->ins[a->blocks[b].end - 1]) && !ja_passes(a, &a->ins[a->blocks[b].end - 1]);
+  for (uint32_t b = 0; b < a->nblocks; b++) waits |= ja_has(blocks, b) && lw_waits(a, &a->ins[a->blocks[b].end - 1]);
   return waits;
 }
 /* Whether block h is the header of a loop that contains barriers. */
