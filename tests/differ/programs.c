@@ -2,7 +2,7 @@
  * modifier, guard and operands, accesses of full words more often; rows whose effects reach further are given what
  * they need:
  *   memory      addresses inside of the thread's own piece, of the shared variable, or of local memory; now and then
- *   outside; in the block's memory also by numbers
+ *   outside; also by numbers, there and in the block's memory
  *   .sync       where no branch is open, with all lanes named
  *   control     branches forward, around one or two sides, and loops of few rounds, well nested; in every third
  *               program any graph of blocks, in any order; calls of functions of the same kind, which call others,

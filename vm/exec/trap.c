@@ -104,7 +104,8 @@ static char *object_text(const struct mx_launch *l, uint64_t address) {
   static const char *const names[] = {
       [MX_OBJECT_TEXTURE] = "texture", [MX_OBJECT_SURFACE] = "surface", [MX_OBJECT_SAMPLER] = "sampler"};
   const struct mx_func *k = &l->image->funcs[l->func];
-  for (uint32_t i = 0; i < k->nparams && mx__object_kind(address); i++) {
+  if (!mx__object_kind(address)) return NULL;
+  for (uint32_t i = 0; i < k->nparams; i++) {
     const struct mx_param *p = &k->params[i];
     uint64_t value;
     if (p->size != sizeof value || (uint64_t)p->offset + sizeof value > l->param_bytes) continue;
