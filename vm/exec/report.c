@@ -23,26 +23,29 @@ static void print_place(FILE *out, const struct mx_image *image, const struct mx
   else fprintf(out, ", pc %u", pc);
 }
 
-/* The lanes of a warp that have not ended and do not wait at the mbarrier at `at`. */
-static uint64_t elsewhere(const struct mx_warp *w, uint64_t at) {
+/* The lanes of a warp that have not ended and could still bring what split s waits for: those that do not wait at the
+ * same mbarrier, or have not arrived at the same barrier. */
+static uint64_t elsewhere(const struct mx_block *of, const struct mx_warp *w, const struct mx_split *s) {
   uint64_t m = w->live;
+  if (s->state == MX_WAIT_BAR) return m & ~of->barriers[s->barrier].arrived[w->number];
   for (uint32_t k = 0; k < w->nsplits; k++)
-    if (w->splits[k].state == MX_WAIT_MBARRIER && w->splits[k].sync_mask == at) m &= ~w->splits[k].mask;
+    if (w->splits[k].state == MX_WAIT_MBARRIER && w->splits[k].sync_mask == s->sync_mask) m &= ~w->splits[k].mask;
   return m;
 }
-/* "warps 1-3, warp 5 (lanes 0-31), warps 0-3 of block (1,0,0)": of the whole cluster, since its other blocks arrive
- * there, too. */
-static void print_elsewhere(FILE *out, const struct mx_block *b, uint64_t at) {
+/* "warps 1-3, warp 5 (lanes 0-31), warps 0-3 of block (1,0,0)": of the whole cluster, where its other blocks arrive,
+ * too. */
+static void print_elsewhere(FILE *out, const struct mx_block *b, const struct mx_split *s) {
   const char *comma = "";
-  for (uint32_t n = 0; n < b->nmembers; n++) { /* the own block first */
+  const bool own = s->state == MX_WAIT_BAR && s->barrier != MX_CLUSTER_BARRIER;
+  for (uint32_t n = 0; n < (own ? 1 : b->nmembers); n++) { /* the own block first */
     const struct mx_block *of = b->leader->members[(b->rank + n) % b->nmembers];
     for (uint32_t first = 0, last; first < of->nwarps && !of->ended; first = last + 1) {
       const struct mx_warp *w = &of->warps[first];
-      const uint64_t m = elsewhere(w, at);
+      const uint64_t m = elsewhere(of, w, s);
       last = first;
       if (!m) continue;
       while (m == w->live && last + 1 < of->nwarps && w[last + 1 - first].live &&
-             elsewhere(&w[last + 1 - first], at) == w[last + 1 - first].live)
+             elsewhere(of, &w[last + 1 - first], s) == w[last + 1 - first].live)
         last++;
       fprintf(out, last > first ? "%swarps %u-%u" : "%swarp %u", comma, first, last);
       comma = ", ";
@@ -71,7 +74,7 @@ static void print_split(FILE *out, const struct mx_block *b, const struct mx_war
     char *text = mx__mbarrier_text(b, (const unsigned char *)(uintptr_t)s->sync_mask);
     fprintf(out, "at %s, which ", text ? text : "an mbarrier");
     free(text);
-    print_elsewhere(out, b, s->sync_mask);
+    print_elsewhere(out, b, s);
     fprintf(out, " could still bring");
     return;
   }
@@ -87,7 +90,9 @@ static void print_split(FILE *out, const struct mx_block *b, const struct mx_war
   const uint32_t want = b->barriers[s->barrier].want ? b->barriers[s->barrier].want : all;
   if (cluster) fprintf(out, "at the cluster's barrier");
   else fprintf(out, "at barrier %u", s->barrier);
-  fprintf(out, ": %u of %u threads have arrived", here, want);
+  fprintf(out, ": %u of %u threads have arrived, ", here, want);
+  print_elsewhere(out, b, s);
+  fprintf(out, " could still come");
 }
 
 /* Lanes that wait for each other in different operations, or with different masks. */
