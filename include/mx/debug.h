@@ -248,6 +248,9 @@ typedef struct mx_debug_copy {
   uint32_t bytes;    /* of a lane */
   mx_addr target;    /* of the lowest lane; 0: it copies nothing, and tells its mbarrier that earlier copies are done */
   mx_addr mbarrier;  /* of the lowest lane; 0: it belongs to a group, which a lane waits for by cp.async.wait_group */
+  /* in a group: how many the lowest lane has committed since. cp.async.wait_group N waits for the copy if these are
+   * more than N; 0: not even its own group has been committed */
+  uint32_t groups;
 } mx_debug_copy;
 /* Copy number n of the block, from 0: warp after warp, each warp's in the order in which they were issued.
  * MX_NOT_FOUND: there are fewer. */

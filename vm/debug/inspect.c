@@ -187,8 +187,9 @@ mx_status mx_debug_get_copy(mx_debug *g, uint64_t block, size_t n, mx_debug_copy
       continue;
     }
     const struct mx_copy *c = of->list[n];
-    const unsigned first = c->kind == MX_COPY_BULK ? 0 : (unsigned)__builtin_ctzll(c->lanes);
-    const bool arrives = c->kind == MX_COPY_ARRIVE;
+    const bool arrives = c->kind == MX_COPY_ARRIVE, bulk = c->kind == MX_COPY_BULK;
+    const unsigned lowest = (unsigned)__builtin_ctzll(c->lanes);
+    const uint32_t committed = bulk ? of->bulk_groups[lowest] : of->committed + of->groups[lowest];
     const struct mx_pfunc *fn = &g->prep->funcs[c->func];
     mx_debug_copy o = {
         .warp = k,
@@ -196,13 +197,14 @@ mx_status mx_debug_get_copy(mx_debug *g, uint64_t block, size_t n, mx_debug_copy
         .function = fn->func->name,
         .instruction = mx__mnemonic(mx_w_op(fn->func->code[c->pc])),
         .pc = c->pc,
-        .bytes = arrives                   ? 0
-                 : c->kind == MX_COPY_BULK ? c->size
-                                           : c->bytes,
-        .target = arrives                             ? 0
-                  : c->kind == MX_COPY_BULK && !c->of ? c->address
-                                                      : in_shared(b, c->to[first]),
-        .mbarrier = in_shared(b, arrives ? c->to[first] : c->signal),
+        .bytes = arrives ? 0
+                 : bulk  ? c->size
+                         : c->bytes,
+        .target = arrives          ? 0
+                  : bulk && !c->of ? c->address
+                                   : in_shared(b, c->to[bulk ? 0 : lowest]),
+        .mbarrier = in_shared(b, arrives ? c->to[lowest] : c->signal),
+        .groups = arrives || c->signal ? 0 : committed - c->group,
     };
     mx__line_of(g->prep->image, c->func, c->pc, &o.file, &o.line);
     return mx__fail_plain(g->device, mx__struct_out(out, &o, sizeof o));

@@ -3,6 +3,7 @@
 #include "repl.h"
 
 #include "core/mbarrier.h"
+#include "core/module.h"
 #include "vm/exec/trap.h" /* lanes are written in one way everywhere */
 
 #include <math.h>
@@ -193,7 +194,10 @@ static bool info_async(struct repl *r, const char *rest) {
     char *what = c.target ? format("%u bytes%s to 0x%llx", c.bytes, c.lanes & (c.lanes - 1) ? " each" : "",
                                    (unsigned long long)c.target)
                           : cli_strdup("arrives when those before it have landed");
-    char *tells = c.mbarrier ? format(", tells mbarrier 0x%llx", (unsigned long long)c.mbarrier) : cli_strdup("");
+    char *tells = c.mbarrier     ? format(", tells mbarrier 0x%llx", (unsigned long long)c.mbarrier)
+                  : !c.groups    ? cli_strdup(", not committed")
+                  : c.groups > 1 ? format(", lands at wait_group %u or less", c.groups - 1)
+                                 : cli_strdup(", lands at wait_group 0");
     say("  warp %u %s: %s%s, issued at %s:%u\n", c.warp, lanes, what, tells, c.file ? c.file : c.function,
         c.file ? c.line : c.pc);
     free(lanes);
@@ -241,10 +245,26 @@ char *mbarrier_text(struct repl *r, uint64_t block, mx_addr at) {
   return t.s;
 }
 
-/* The objects at which lanes wait. */
+/* One that is named by its address, or by its offset in shared memory, whether or not somebody waits there. */
+static bool info_mbarrier(struct repl *r, const char *what) {
+  struct value v;
+  uint64_t word = 0;
+  if (!evaluate(r, what, NULL, &v)) return false;
+  if (v.unset || v.kind == VALUE_REAL || v.fault >> r->lane & 1) return complain(r, "'%s' is not an address", what);
+  mx_addr at = v.lane[r->lane].u;
+  if (at < MX_WINDOW(1)) at += MX_WINDOW(MX_WINDOW_SHARED);
+  const mx_status s = mx_debug_read(r->g, r->block, r->warp, r->lane, at, &word, sizeof word);
+  if (s != MX_OK) return complain_status(r, s);
+  if (!mx_mbarrier_is(word)) return complain(r, "there is no mbarrier at 0x%llx", (unsigned long long)at);
+  char *text = mbarrier_text(r, r->block, at);
+  say("%s\n", text);
+  free(text);
+  return true;
+}
+/* The objects at which lanes wait, or one. */
 static bool info_mbarriers(struct repl *r, const char *rest) {
-  (void)rest;
   if (!running(r)) return false;
+  if (*rest) return info_mbarrier(r, rest);
   enum { MOST = 64 };
   mx_addr seen[MOST];
   uint32_t n = 0;
@@ -517,7 +537,7 @@ const struct info infos[] = {
     {"line", "where the split stands", info_line},
     {"locals", "local memory of the lane", info_locals},
     {"mask", "a cell for each lane: its split's number, - waits to join, . ended", info_mask},
-    {"mbarriers", "those at which lanes of the block wait, and what they lack", info_mbarriers},
+    {"mbarriers", "those at which lanes of the block wait, and what they lack; [ADDRESS] of one", info_mbarriers},
     {"record", "how far back it goes", info_record},
     {"registers", "registers that hold something, [/FORMAT] [NAME]", info_registers},
     {"source", "files and functions of the program", info_source},
