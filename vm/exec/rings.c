@@ -4,6 +4,7 @@
 #include "vm/exec/hooks.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { LEAST_ROWS = 4, MOST_ROWS = 32 /* a ring's cells */ };
 
@@ -24,7 +25,9 @@ bool mx__copies_lengthen(struct mx_warp_copies *w) {
 }
 struct mx_async *mx__async_new(struct mx_block *b) {
   const struct mx_launch *l = b->launch;
-  struct mx_async *a = b->async = calloc(1, sizeof *a + b->nwarps * sizeof a->warp[0]);
+  const size_t size = sizeof(struct mx_async) + b->nwarps * sizeof(struct mx_warp_copies);
+  struct mx_async *a = b->async = aligned_alloc(_Alignof(struct mx_async), size);
+  if (a) memset(a, 0, size);
   if (!a || l->async != MX_ASYNC_LATE || l->debug || mx__sees_accesses(l)) return a;
   b->copies = a->warp;
   for (uint32_t w = 0; w < b->nwarps; w++) mx__copies_lengthen(&a->warp[w]), mx__copies_room(&a->warp[w]);
