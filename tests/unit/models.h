@@ -86,26 +86,39 @@ static inline mx_module *model_module(mx_device *d, const char *text, mx_kernel 
   assert_int_equal(mx_module_kernel(module, "k", kernel), MX_OK);
   return module;
 }
-/* The same, kept: images and places of one subject share programs, and compiled code. */
-static struct {
-  char *text;
+/* ---- programs -----------------------------------------------------------------------------------------------------*/
+/* One kernel holds all accesses of a row: its last argument, `which`, says which of them is executed. They share what
+ * loads their operands and stores their results, so that little is to be compiled for each, and all of them can be. */
+enum { MOST_ACCESSES = 200, PROGRAM_ROOM = 1 << 17 };
+struct program {
   mx_module *module;
   mx_kernel *kernel;
-} programs[256];
-static size_t nprograms;
-static inline mx_module *model_program(mx_device *d, const char *text, mx_kernel **kernel) {
-  size_t k = 0;
-  while (k < nprograms && strcmp(programs[k].text, text)) k++;
-  if (k == nprograms) {
-    assert_true(++nprograms <= sizeof programs / sizeof *programs);
-    programs[k].text = strdup(text);
-    programs[k].module = model_module(d, text, &programs[k].kernel);
-  }
-  *kernel = programs[k].kernel;
-  return programs[k].module;
+  unsigned n;
+  size_t at;
+  char *access[MOST_ACCESSES];
+  char text[PROGRAM_ROOM];
+};
+#define PUT(p_, ...) \
+  ((p_)->at += (size_t)snprintf((p_)->text + (p_)->at, sizeof(p_)->text - (p_)->at, __VA_ARGS__), \
+   assert_true((p_)->at < sizeof(p_)->text))
+/* The number of an access: equal texts have one. */
+static inline unsigned program_access(struct program *p, const char *text) {
+  unsigned k = 0;
+  while (k < p->n && strcmp(p->access[k], text)) k++;
+  if (k < p->n) return k;
+  assert_true(p->n < MOST_ACCESSES);
+  p->access[p->n++] = strdup(text);
+  PUT(p, "  setp.ne.u32 %%other, %%which, %u;\n  @%%other bra next%u;\n%s  bra done;\nnext%u:\n", k, k, text, k);
+  return k;
 }
-static inline void model_forget(void) {
-  for (; nprograms; nprograms--) mx_module_unload(programs[nprograms - 1].module), free(programs[nprograms - 1].text);
+static inline void program_build(mx_device *d, struct program *p, const char *stores) {
+  PUT(p, "done:\n%s  exit;\n}\n", stores);
+  p->module = model_module(d, p->text, &p->kernel);
+}
+static inline void program_end(struct program *p) {
+  mx_module_unload(p->module);
+  while (p->n) free(p->access[--p->n]);
+  p->at = 0;
 }
 /* What a reference of the module, `picture`, stands for. */
 static inline void model_refers(mx_device *d, mx_module *module, uint64_t object) {
@@ -114,7 +127,7 @@ static inline void model_refers(mx_device *d, mx_module *module, uint64_t object
   assert_int_equal(mx_module_symbol(module, "picture", &variable, &bytes), MX_OK);
   assert_int_equal(mx_copy_to_device(d, variable, &object, sizeof object), MX_OK);
 }
-/* Whether compiled code is to run what it may: in short forms of the tests, one of several. */
+/* Whether a program is to run compiled, too: in short forms of the tests, one of several. */
 static inline bool model_compiles(void) {
   const char *quick = getenv("MX_QUICK");
   return !quick || !*quick || draw(16) == 0;

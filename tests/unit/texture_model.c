@@ -1,8 +1,9 @@
 /* The guides' functions that read textures, and PTX's instructions beyond them, in warps of 32 and of 64 lanes, against
  * a model of the texture unit that is written from its rules alone, in long double, where all that it adds is exact:
- * every row of the guides' list, each geometry, address mode, filter and format, sRGB and cubes without seams among
- * them, with a level, with gradients, gathered, with offsets, compared with a depth; in compiled code and by the
- * interpreter. Knows the public interface only, and the recorded table of logarithms and the sRGB curve. */
+ * each geometry, with a level, with gradients, gathered, with offsets, compared with a depth; for each row of the
+ * guides' list, in both widths, in compiled code and by the interpreter, each address mode, filter, format and number
+ * of channels, sRGB and cubes without seams among them. Knows the public interface only, and the recorded table of
+ * logarithms and the sRGB curve. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -24,14 +25,15 @@ struct subject {
   mx_array_kind kind;
   enum form form;
   bool whole, offsets, depth;
-  unsigned channels, channel; /* of the image; the one gathered */
 };
 
 /* ---- the model --------------------------------------------------------------------------------------------------*/
 struct model {
   mx_array_desc a;
   mx_texture_desc t;
-  bool plain; /* linear memory: zeros outside */
+  bool plain;       /* linear memory: zeros outside */
+  unsigned gathers; /* the channel */
+  unsigned number;  /* among the program's samples */
   unsigned char *level[MOST_LEVELS];
 };
 /* Where a sample is taken. */
@@ -349,7 +351,6 @@ static struct numbers numbers_of(const struct subject *u) {
   assert_true(n.all <= MOST_NUMBERS);
   return n;
 }
-#define PUT(...) (at += (size_t)snprintf(text + at, sizeof text - at, __VA_ARGS__))
 static const char *element_of(const struct model *m) {
   static char name[8];
   if (m->a.type == MX_TEXEL_FLOAT || is_read_as_float(m)) return "f32";
@@ -359,48 +360,53 @@ static const char *element_of(const struct model *m) {
 static unsigned results_of(const struct model *m, const struct subject *u) {
   return u->row && u->form != GATHER ? m->a.channels : 4;
 }
-static mx_module *module_of(mx_device *d, const struct model *m, const struct subject *u, unsigned lanes,
-                            mx_kernel **kernel) {
+/* What all samples of a subject begin with: a thread's numbers. */
+static void write_head(struct program *p, const struct subject *u, unsigned lanes) {
+  const unsigned axes = coordinates_of(u->kind);
+  const struct numbers n = numbers_of(u);
+  PUT(p,
+      "%s.global .texref picture;\n.entry k(.param .u64 tex, .param .u64 in, .param .u64 out, .param .u32 which)\n{\n"
+      "  mov.u32 %%i, %%tid.x;\n  mad.wide.u32 %%p, %%i, 4, %%in;\n",
+      lanes == 32 ? ".target sm_90\n" : "");
+  for (unsigned k = 0; k < n.all; k++) PUT(p, "  ld.global.f32 %%c%u, [%%p+%u];\n", k, 4 * SAMPLES * k);
+  if (is_layered(u->kind)) PUT(p, "  cvt.rzi.s32.f32 %%layer, %%c%u;\n", n.layer);
+  for (unsigned k = 0; u->whole && k < axes; k++) PUT(p, "  cvt.rzi.s32.f32 %%w%u, %%c%u;\n", k, k);
+  for (unsigned k = 0; u->offsets && k < axes; k++) PUT(p, "  cvt.rzi.s32.f32 %%o%u, %%c%u;\n", k, n.offset + k);
+  for (unsigned k = 0; k < 4; k++) PUT(p, "  mov.b32 %%r%u, 0;\n", k);
+}
+static const char stores[] = "  mad.wide.u32 %o, %i, 16, %out;\n  st.global.v4.b32 [%o], {%r0, %r1, %r2, %r3};\n";
+#define ADD(...) (at += (size_t)snprintf(text + at, sizeof text - at, __VA_ARGS__))
+static unsigned write_sample(struct program *p, const struct model *m, const struct subject *u) {
   static const char *const ends[] = {"tex", "tex.level", "tex.grad", "tld4"};
-  static char text[4096];
+  static char text[1024];
   const unsigned axes = coordinates_of(u->kind), layered = is_layered(u->kind), each = axes == 3 ? 4 : axes,
                  results = results_of(m, u);
   const struct numbers n = numbers_of(u);
   const char *object = u->row && u->row->reference ? "picture" : "%tex";
   size_t at = 0;
-  PUT("%s.global .texref picture;\n.entry k(.param .u64 tex, .param .u64 in, .param .u64 out)\n{\n"
-      "  mov.u32 %%i, %%tid.x;\n  mad.wide.u32 %%p, %%i, 4, %%in;\n",
-      lanes == 32 ? ".target sm_90\n" : "");
-  for (unsigned k = 0; k < n.all; k++) PUT("  ld.global.f32 %%c%u, [%%p+%u];\n", k, 4 * SAMPLES * k);
-  if (layered) PUT("  cvt.rzi.s32.f32 %%layer, %%c%u;\n", n.layer);
-  for (unsigned k = 0; u->whole && k < axes; k++) PUT("  cvt.rzi.s32.f32 %%w%u, %%c%u;\n", k, k);
-  for (unsigned k = 0; u->offsets && k < axes; k++) PUT("  cvt.rzi.s32.f32 %%o%u, %%c%u;\n", k, n.offset + k);
-  if (u->row) PUT("  %s", u->row->name);
-  else PUT("  %s", ends[u->form]);
-  if (u->form == GATHER) PUT(".%c", "rgba"[u->channel]);
+  ADD("  %s", u->row ? u->row->name : ends[u->form]);
+  if (u->form == GATHER) ADD(".%c", "rgba"[m->gathers]);
   if (u->row) {
-    PUT(".%s {%.*s}, %s", element_of(m), results == 1 ? 3 : results == 2 ? 8 : 18, "%r0, %r1, %r2, %r3", object);
-    for (unsigned k = 0; k < axes; k++) PUT(", %%%c%u", u->whole ? 'w' : 'c', k);
-    if (layered) PUT(", %%layer");
+    ADD(".%s {%.*s}, %s", element_of(m), results == 1 ? 3 : results == 2 ? 8 : 18, "%r0, %r1, %r2, %r3", object);
+    for (unsigned k = 0; k < axes; k++) ADD(", %%%c%u", u->whole ? 'w' : 'c', k);
+    if (layered) ADD(", %%layer");
   } else {
-    PUT(".%s.v4.f32.%s {%%r0, %%r1, %%r2, %%r3}, [%s, {", geometries[u->kind], u->whole ? "s32" : "f32", object);
-    for (const char *c = places[u->kind]; *c; c++) PUT("%c", u->whole && *c == 'c' ? 'w' : *c);
-    PUT("}]");
+    ADD(".%s.v4.f32.%s {%%r0, %%r1, %%r2, %%r3}, [%s, {", geometries[u->kind], u->whole ? "s32" : "f32", object);
+    for (const char *c = places[u->kind]; *c; c++) ADD("%c", u->whole && *c == 'c' ? 'w' : *c);
+    ADD("}]");
   }
-  if (u->form == LOD) PUT(", %%c%u", n.more);
+  if (u->form == LOD) ADD(", %%c%u", n.more);
   for (unsigned way = 0; u->form == GRAD && way < 2; way++) {
-    PUT(u->row ? "" : ", {");
+    ADD(u->row ? "" : ", {");
     for (unsigned k = 0; k < each; k++)
-      PUT("%s%%c%u", k || u->row ? ", " : "", n.more + way * axes + (k < axes ? k : axes - 1));
-    PUT(u->row ? "" : "}");
+      ADD("%s%%c%u", k || u->row ? ", " : "", n.more + way * axes + (k < axes ? k : axes - 1));
+    ADD(u->row ? "" : "}");
   }
-  for (unsigned k = 0; u->offsets && k < each; k++) PUT("%s%%o%u", k ? ", " : ", {", k < axes ? k : axes - 1);
-  if (u->offsets) PUT("}");
-  if (u->depth) PUT(", %%c%u", n.reference);
-  PUT(";\n  mad.wide.u32 %%o, %%i, 16, %%out;\n");
-  for (unsigned k = 0; k < results; k++) PUT("  st.global.b32 [%%o+%u], %%r%u;\n", 4 * k, k);
-  PUT("  exit;\n}\n");
-  return model_program(d, text, kernel);
+  for (unsigned k = 0; u->offsets && k < each; k++) ADD("%s%%o%u", k ? ", " : ", {", k < axes ? k : axes - 1);
+  if (u->offsets) ADD("}");
+  if (u->depth) ADD(", %%c%u", n.reference);
+  ADD(";\n");
+  return program_access(p, text);
 }
 static void fill(struct model *m) {
   for (unsigned l = 0; l < m->a.levels; l++) {
@@ -450,20 +456,20 @@ static void draw_numbers(const struct model *m, const struct subject *u, float c
     else c[n.reference][s] = ((float)draw(1 << 20) / (1 << 19) - 1) * (m->a.type == MX_TEXEL_FLOAT ? 32 : 1);
   }
 }
-static void compare(mx_device *d, const struct model *m, const struct subject *u, uint64_t texture, unsigned lanes,
-                    bool jit, mx_addr in, mx_addr out) {
+static void compare(mx_device *d, const struct model *m, const struct subject *u, const struct program *p,
+                    uint64_t texture, unsigned lanes, bool compiled, mx_addr in, mx_addr out) {
   static float c[MOST_NUMBERS][SAMPLES];
-  static uint32_t got[SAMPLES][4];
+  static uint32_t got[2][SAMPLES][4];
   const unsigned axes = coordinates_of(u->kind), results = results_of(m, u);
   const struct numbers n = numbers_of(u);
-  mx_kernel *kernel;
-  mx_module *module = module_of(d, m, u, lanes, &kernel);
-  if (u->row && u->row->reference) model_refers(d, module, texture), texture = 0;
+  if (u->row && u->row->reference) model_refers(d, p->module, texture), texture = 0;
   draw_numbers(m, u, c);
   mx_copy_to_device(d, in, c, sizeof c);
-  const void *args[] = {&texture, &in, &out};
-  model_run(d, kernel, SAMPLES, jit, args, 3, told(u));
-  mx_copy_from_device(d, got, out, sizeof got);
+  const void *args[] = {&texture, &in, &out, &m->number};
+  for (unsigned jit = 0; jit < 1u + compiled; jit++) {
+    model_run(d, p->kernel, SAMPLES, jit, args, 4, told(u));
+    mx_copy_from_device(d, got[jit], out, sizeof got[jit]);
+  }
   for (unsigned s = 0; s < SAMPLES; s++) {
     struct at at = {.whole = u->whole, .depth = u->depth, .reference = u->depth ? c[n.reference][s] : 0};
     float dx[3] = {0}, dy[3] = {0};
@@ -472,15 +478,18 @@ static void compare(mx_device *d, const struct model *m, const struct subject *u
     for (unsigned k = 0; u->form == GRAD && k < axes; k++) dx[k] = c[n.more + k][s], dy[k] = c[n.more + axes + k][s];
     at.level = u->form == LOD ? (int)(256 * c[n.more][s]) : u->form == GRAD ? level_of(m, axes, dx, dy) : 0;
     for (unsigned ch = 0; ch < results; ch++) {
-      const uint32_t want = u->form == GATHER ? gathered(m, &at, u->channel, ch) : sampled(m, &at, ch);
-      if (got[s][ch] != want)
+      const uint32_t want = u->form == GATHER ? gathered(m, &at, m->gathers, ch) : sampled(m, &at, ch);
+      for (unsigned jit = 0; jit < 1u + compiled; jit++) {
+        if (got[jit][s][ch] == want) continue;
         fail_msg("%s, %u lanes, %s, type %d of %u bits, %u channels, modes %d %d %d, %s%s%s%s%s, thread %u channel %u "
                  "at %g %g %g %g, offsets %d %d %d, level %g, reference %g: %08x, the model %08x",
                  told(u), lanes, jit ? "compiled" : "interpreted", m->a.type, m->a.bits, m->a.channels,
                  m->t.address_mode[0], m->t.address_mode[1], m->t.address_mode[2], m->t.filter ? "linear" : "point",
                  m->t.mip_filter ? ", levels mixed" : "", m->t.normalized_coords ? ", normalized" : "",
                  m->t.srgb ? ", sRGB" : "", m->t.seamless ? ", seamless" : "", s, ch, at.c[0], at.c[1], at.c[2],
-                 at.c[3], at.offset[0], at.offset[1], at.offset[2], at.level / 256.0, at.reference, got[s][ch], want);
+                 at.c[3], at.offset[0], at.offset[1], at.offset[2], at.level / 256.0, at.reference, got[jit][s][ch],
+                 want);
+      }
     }
   }
 }
@@ -514,59 +523,71 @@ static bool goes_with(const struct subject *u, unsigned format) {
   return true;
 }
 /* An image of a format, an address mode and a filter. */
-static void one(mx_device *d, const struct subject *u, unsigned format, mx_address_mode mode, bool linear,
-                unsigned lanes, mx_addr in, mx_addr out) {
+static struct model image_of(const struct subject *u, unsigned format, unsigned channels, mx_address_mode mode,
+                             bool linear) {
   struct model m = {.a = MX_ARRAY_DESC_INIT, .t = MX_TEXTURE_DESC_INIT};
   const mx_array_kind kind = u->kind;
   const bool cube = is_cube(kind);
-  m.plain = u->row && u->whole;
+  m.plain = u->row && u->whole, m.gathers = draw(4);
   m.a.kind = kind, m.a.type = formats[format].is.type, m.a.bits = formats[format].is.bits;
-  m.a.channels = u->channels;
+  m.a.channels = channels;
   m.a.width = 3 + draw(20), m.a.height = axes_of(kind) > 1 ? cube ? m.a.width : 2 + draw(12) : 0,
   m.a.depth = kind == MX_ARRAY_3D ? 2 + draw(6) : 0;
   m.a.layers = is_layered(kind) ? 1 + draw(4) : 0;
-  const bool normalized = !m.plain && (cube || draw(3));
-  m.a.levels = normalized && m.a.width >= 8 ? 1 + draw(MOST_LEVELS) : 1;
-  mx_array *array = NULL;
-  mx_addr memory = 0;
-  if (!m.plain) assert_int_equal(mx_array_create(d, &m.a, &array), MX_OK);
-  m.a.layers += !m.a.layers, m.a.height += !m.a.height, m.a.depth += !m.a.depth;
-  fill(&m);
-  for (uint32_t l = 0; array && l < m.a.levels; l++)
-    assert_int_equal(
-        mx_array_copy_in(array, &(mx_texel_box){.struct_size = sizeof(mx_texel_box), .level = l}, m.level[l], 0, 0),
-        MX_OK);
-  if (m.plain) {
-    memory = model_memory(d, m.a.width * m.a.channels * 4);
-    mx_copy_to_device(d, memory, m.level[0], m.a.width * m.a.channels * (m.a.bits / 8));
-    m.t.address = memory, m.t.type = m.a.type, m.t.bits = m.a.bits, m.t.channels = m.a.channels, m.t.width = m.a.width;
-  }
-  m.t.array = array, m.t.filter = linear ? MX_FILTER_LINEAR : MX_FILTER_POINT, m.t.normalized_coords = normalized;
+  m.t.normalized_coords = !m.plain && (cube || draw(3));
+  m.a.levels = m.t.normalized_coords && m.a.width >= 8 ? 1 + draw(MOST_LEVELS) : 1;
+  m.t.filter = linear ? MX_FILTER_LINEAR : MX_FILTER_POINT;
   m.t.mip_filter = linear && !m.plain && draw(2) ? MX_FILTER_LINEAR : MX_FILTER_POINT, m.t.max_lod = 16;
   m.t.normalized_read = formats[format].read, m.t.srgb = formats[format].srgb, m.t.seamless = cube && draw(2);
   for (unsigned k = 0; k < 3; k++) m.t.address_mode[k] = k && draw(2) ? (mx_address_mode)draw(4) : mode;
   for (unsigned k = 0; k < 4; k++) m.t.border[k] = (float)draw(9) / 8;
+  return m;
+}
+static void one(mx_device *d, struct model *m, const struct subject *u, const struct program *p, unsigned lanes,
+                bool compiled, mx_addr in, mx_addr out) {
+  mx_array *array = NULL;
+  mx_addr memory = 0;
+  if (!m->plain) assert_int_equal(mx_array_create(d, &m->a, &array), MX_OK);
+  m->a.layers += !m->a.layers, m->a.height += !m->a.height, m->a.depth += !m->a.depth;
+  fill(m);
+  for (uint32_t l = 0; array && l < m->a.levels; l++)
+    assert_int_equal(
+        mx_array_copy_in(array, &(mx_texel_box){.struct_size = sizeof(mx_texel_box), .level = l}, m->level[l], 0, 0),
+        MX_OK);
+  if (m->plain) {
+    memory = model_memory(d, m->a.width * m->a.channels * 4);
+    mx_copy_to_device(d, memory, m->level[0], m->a.width * m->a.channels * (m->a.bits / 8));
+    m->t.address = memory, m->t.type = m->a.type, m->t.bits = m->a.bits, m->t.channels = m->a.channels;
+    m->t.width = m->a.width;
+  }
+  m->t.array = array;
   uint64_t texture;
-  if (mx_texture_create(d, &m.t, &texture) != MX_OK) fail_msg("%s", mx_last_error_text(d));
-  for (unsigned jit = 0; jit < 1u + model_compiles(); jit++) compare(d, &m, u, texture, lanes, jit, in, out);
+  if (mx_texture_create(d, &m->t, &texture) != MX_OK) fail_msg("%s", mx_last_error_text(d));
+  compare(d, m, u, p, texture, lanes, compiled, in, out);
   mx_texture_destroy(d, texture), mx_array_destroy(array);
   if (memory) mx_free(d, memory);
-  for (uint32_t l = 0; l < m.a.levels; l++) free(m.level[l]);
+  for (uint32_t l = 0; l < m->a.levels; l++) free(m->level[l]);
 }
-/* Each format, of some number of channels, and filter; with each address mode, or one of them. */
-static void each_image(mx_device *d, const struct subject *of, unsigned lanes, bool every_mode, mx_addr in,
-                       mx_addr out) {
-  unsigned images = 0;
-  struct subject u = *of;
-  for (unsigned format = 0; format < FORMATS; format++) {
-    if (!goes_with(&u, format)) continue;
-    u.channels = u.row && strstr(u.row->text, "uchar4") ? 4 : 1u << draw(3), u.channel = draw(4);
-    for (unsigned linear = 0; linear < (format < FILTERED && !(u.row && u.whole) ? 2 : 1); linear++)
-      for (unsigned mode = 0; mode < (every_mode ? 4 : 1); mode++, images++)
-        one(d, &u, format, (mx_address_mode)(every_mode ? mode : draw(4)), linear, lanes, in, out);
-  }
-  model_forget();
-  if (!images) fail_msg("%s is run with no image", told(&u));
+/* Each format and filter; with each number of channels and address mode, or one of them. */
+static void each_image(mx_device *d, const struct subject *u, unsigned lanes, bool every, mx_addr in, mx_addr out) {
+  static struct model images[FORMATS * 2 * 4 * 3];
+  static struct program p;
+  const bool compiled = model_compiles(), is_uchar4 = u->row && strstr(u->row->text, "uchar4");
+  unsigned n = 0;
+  write_head(&p, u, lanes);
+  for (unsigned format = 0; format < FORMATS; format++)
+    for (unsigned linear = 0; linear < (format < FILTERED && !(u->row && u->whole) ? 2 : 1); linear++)
+      for (unsigned mode = 0; mode < (every ? 4 : 1); mode++)
+        for (unsigned channels = 0; channels < (every && !is_uchar4 ? 3 : 1); channels++) {
+          if (!goes_with(u, format)) continue;
+          images[n] = image_of(u, format, is_uchar4 ? 4 : 1u << (every ? channels : draw(3)),
+                               (mx_address_mode)(every ? mode : draw(4)), linear);
+          images[n].number = write_sample(&p, &images[n], u), n++;
+        }
+  if (!n) fail_msg("%s is run with no image", told(u));
+  program_build(d, &p, stores);
+  for (unsigned k = 0; k < n; k++) one(d, &images[k], u, &p, lanes, compiled, in, out);
+  program_end(&p);
 }
 
 /* What a row of the guides' list is: its name says it. */
