@@ -151,6 +151,11 @@ static void what_is_near(void **state) {
   near(b + 8, 4, "8 bytes into buffer #2 'x' (4096 bytes at 0x100000200)", b);
   assert_int_equal(mx__memory_free(&m, b), MX_OK);
   near(b + 1, 4, "1 byte into freed buffer #2 'x' (4096 bytes at 0x100000200)", b);
+  near(MX_WINDOW(MX_WINDOW_SHARED) + 4, 4, "an address of shared memory", 0);
+  near(MX_WINDOW(MX_WINDOW_LOCAL), 4, "an address of local memory", 0);
+  near(MX_WINDOW(MX_WINDOW_PARAM), 4, "an address of parameters", 0);
+  near(MX_WINDOW(MX_WINDOW_FUNC) + 16, 4, "the address of a function", 0);
+  near(MX_WINDOW(MX_WINDOW_FUNC + 1), 4, "an address in no memory window", 0);
   near(UINT64_MAX, 4, "an address in no memory window", 0);
 }
 

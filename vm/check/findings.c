@@ -212,11 +212,8 @@ static char *relation(uint64_t at, uint64_t lo, uint64_t size, const char *what)
 }
 
 char *mx__where_of(const struct mx_check *c, uint64_t address, uint64_t bytes) {
-  if (address >> MX_WINDOW_SHIFT != MX_WINDOW_SHARED) {
-    uint64_t base;
-    return address >> MX_WINDOW_SHIFT == MX_WINDOW_LOCAL ? NULL
-                                                         : mx__memory_nearest(c->launch->memory, address, bytes, &base);
-  }
+  if (address >> MX_WINDOW_SHIFT == MX_WINDOW_LOCAL) return NULL;
+  if (address >> MX_WINDOW_SHIFT != MX_WINDOW_SHARED) return mx__nearest_allocation(c->launch, address, bytes);
   const uint64_t at = address - MX_WINDOW(MX_WINDOW_SHARED);
   const struct variable *best = NULL;
   for (uint32_t k = 0; k < c->nshared; k++)

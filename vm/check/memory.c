@@ -341,9 +341,7 @@ void mx__memory_trap(struct mx_check *c, const struct mx_trap *t) {
   f->info.trap = true;
   if (t->has_address) {
     const struct piece *p = piece_at(c, t->address, true);
-    char *where = p                                               ? mx__where_of_piece(c, p, t->address)
-                  : t->space == MX_SHARED || t->space == MX_LOCAL ? mx__nearest_variable(c->launch, t)
-                                                                  : mx__where_of(c, t->address, t->bytes);
+    char *where = p ? mx__where_of_piece(c, p, t->address) : mx__nearest_of_trap(c->launch, t);
     mx__found_address(f, c, t->address, t->bytes, where);
   }
   if (t->detail) mx__found_story(f, strdup(t->detail));

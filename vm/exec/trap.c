@@ -122,17 +122,17 @@ static bool is_memory_trap(mx_trap_kind kind) {
          kind == MX_TRAP_BAD_FREE;
 }
 
-/* Distance to nothing helps nobody in windows that are not the device's: the engine's detail says it there. */
-static char *nearest_text(const struct mx_launch *l, const struct mx_trap *t) {
-  if (t->space == MX_SHARED || t->space == MX_LOCAL) return mx__nearest_variable(l, t);
-  uint64_t window = t->address >> MX_WINDOW_SHIFT, base = 0;
-  if (window != MX_WINDOW_GLOBAL && window != MX_WINDOW_CONST) return object_text(l, t->address);
+char *mx__nearest_allocation(const struct mx_launch *l, uint64_t address, uint64_t bytes) {
+  const uint64_t window = address >> MX_WINDOW_SHIFT;
+  uint64_t base = 0;
   struct mx_memory *of = l->memory;
+  char *object = object_text(l, address);
+  if (object) return object;
   for (uint32_t k = 0; k < l->nbeside && window == MX_WINDOW_GLOBAL; k++) {
     const struct mx_region *r = &l->beside[k].memory->global;
-    if (t->address - r->start < r->capacity) of = l->beside[k].memory;
+    if (address - r->start < r->capacity) of = l->beside[k].memory;
   }
-  char *near = mx__memory_nearest(of, t->address, t->bytes, &base);
+  char *near = mx__memory_nearest(of, address, bytes, &base);
   if (near && of != l->memory) {
     char *other = mx__format("of another device, %s", near);
     free(near);
@@ -143,6 +143,11 @@ static char *nearest_text(const struct mx_launch *l, const struct mx_trap *t) {
   free(near);
   free(arg);
   return both;
+}
+
+char *mx__nearest_of_trap(const struct mx_launch *l, const struct mx_trap *t) {
+  return t->space == MX_SHARED || t->space == MX_LOCAL ? mx__nearest_variable(l, t)
+                                                       : mx__nearest_allocation(l, t->address, t->bytes);
 }
 
 enum { KERNEL, FUNCTION, FILE_NAME, INSTRUCTION, NEAREST, DETAIL, TEXT };
@@ -170,7 +175,7 @@ mx_status mx__trap_record_make(struct mx_trap_record *r, const struct mx_launch 
   s[FUNCTION] = strdup(f->name);
   s[FILE_NAME] = file ? strdup(file) : NULL;
   s[INSTRUCTION] = instruction_name(f, t->pc);
-  s[NEAREST] = t->has_address && is_memory_trap(t->kind) ? nearest_text(l, t) : NULL;
+  s[NEAREST] = t->has_address && is_memory_trap(t->kind) ? mx__nearest_of_trap(l, t) : NULL;
   s[DETAIL] = t->detail ? strdup(t->detail) : NULL;
 
   char *where = file ? mx__format("%s:%u", file, o->line) : mx__format("pc %u", t->pc);

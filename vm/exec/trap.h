@@ -40,6 +40,11 @@ char *mx__lanes_text(uint64_t lanes);
 /* nearest.c: where the address lies, seen from the variable of shared or local memory that was meant; malloc'ed, NULL:
  * out of memory. */
 char *mx__nearest_variable(const struct mx_launch *l, const struct mx_trap *t);
+/* The same of an address in other memory: the nearest allocation and the argument that has its address, or the argument
+ * that is the number of an object and was used as an address. */
+char *mx__nearest_allocation(const struct mx_launch *l, uint64_t address, uint64_t bytes);
+/* The one or the other, by the space of the trap's access. */
+char *mx__nearest_of_trap(const struct mx_launch *l, const struct mx_trap *t);
 
 /* Source line of a pc: file NULL and line 0 where the module has none. */
 void mx__line_of(const struct mx_image *image, uint32_t func, uint32_t pc, const char **file, uint32_t *line);

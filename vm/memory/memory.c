@@ -407,7 +407,15 @@ char *mx__memory_nearest(struct mx_memory *m, uint64_t address, uint64_t bytes, 
   if (address < 0x10000)
     return address ? mx__format("null pointer plus %llu", (unsigned long long)address) : mx__format("null pointer");
   struct mx_region *r = region_of(m, address);
-  if (!r) return mx__format("an address in no memory window");
+  if (!r) {
+    static const char *const windows[] = {[MX_WINDOW_SHARED] = "an address of shared memory",
+                                          [MX_WINDOW_LOCAL] = "an address of local memory",
+                                          [MX_WINDOW_PARAM] = "an address of parameters",
+                                          [MX_WINDOW_FUNC] = "the address of a function"};
+    const uint64_t window = address >> MX_WINDOW_SHIFT;
+    const char *what = window < sizeof windows / sizeof *windows ? windows[window] : NULL;
+    return mx__format("%s", what ? what : "an address in no memory window");
+  }
   if (r == &m->heap) return mx__format("not in a live piece of the kernels' heap");
   const struct mx_alloc *at;
   size_t n = records_upto(r, address, &at), count = atomic_load(&r->count);
