@@ -533,18 +533,29 @@ static void run_test(struct test *t, const struct suite *suite) {
 }
 
 /* ---- all tests --------------------------------------------------------------------------------------------*/
+/* What is shown of a reason without -v: a trap's text as a whole, but not so many errors of a program that the other
+ * tests are out of sight. */
+static size_t beginning(const char *reason) {
+  size_t n = strcspn(reason, "\n");
+  for (int lines = 1; lines < 12 && reason[n]; lines++) n += 1 + strcspn(reason + n + 1, "\n");
+  return n;
+}
 static void report(const struct suite *s, const struct test *t) {
   if (s->json || (t->result == PASSED && !s->verbose)) return;
   bool color = cli_color(stdout);
   static const char *const words[] = {"ok", "FAILED", "refused"}, *const colors[] = {"\033[32m", "\033[31m",
                                                                                      "\033[33m"};
-  printf("%s%s%s %s", color ? colors[t->result] : "", words[t->result], color ? "\033[0m" : "", t->name);
-  if (t->result == FAILED) printf(" (%s)", t->path);
-  if (t->reason) { /* the first line says most; a program with many errors would hide the other tests */
-    size_t n = s->verbose ? strlen(t->reason) : strcspn(t->reason, "\n");
-    printf(": %.*s%s", (int)n, t->reason, t->reason[n] ? " ..." : "");
+  struct text line = {0};
+  text_printf(&line, "%s%s%s %s", color ? colors[t->result] : "", words[t->result], color ? "\033[0m" : "", t->name);
+  if (t->result == FAILED) text_printf(&line, " (%s)", t->path);
+  if (t->reason) {
+    const size_t n = s->verbose ? strlen(t->reason) : beginning(t->reason);
+    text_printf(&line, ": %.*s%s", (int)n, t->reason, t->reason[n] ? "\n  ... (all of it with -v)" : "");
   }
-  printf("\n");
+  while (line.n && line.s[line.n - 1] == '\n') line.s[--line.n] = 0;
+  text_printf(&line, "\n");
+  cli_fold(stdout, line.s);
+  free(line.s);
 }
 
 static void *worker(void *user) {
