@@ -82,7 +82,7 @@ typedef struct mx_debug_stop {
   int breakpoint;    /* AT_BREAKPOINT: its number */
   uint64_t block;    /* number in the grid, x fastest */
   uint32_t ctaid[3], warp;
-  uint64_t lanes;              /* active ones of the split that runs next */
+  uint64_t lanes;              /* AT_TRAP, AT_BRKPT: whose; else the active ones of the split that runs next */
   const char *function, *file; /* file NULL and line 0: no line table */
   uint32_t line, pc;
   uint64_t steps;          /* warp instructions so far: the position that mx_debug_goto takes */

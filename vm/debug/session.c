@@ -308,7 +308,7 @@ static const struct mx_insn *stop_or_go(struct mx_exec *x, const struct mx_insn 
       x->split->pc = i->pc;
       g->stop_at = UINT64_MAX;
       g->stop.reason = reason;
-      g->stop.lanes = x->mask;
+      g->stop.lanes = reason == MX_DEBUG_AT_BRKPT ? mx__lanes_of(x, i) : x->mask;
       describe(g, x, x->fn->number, i->pc);
       if (!stand(g, x) || g->rewinding) return leave_for_good(x, i);
       if (g->moved_code) return look_again(g, x, i);
