@@ -74,7 +74,11 @@ bool bench_open_mx(struct bench_contestant *c, struct bench_data *data, const ch
   mx_device_options options = MX_DEVICE_OPTIONS_INIT;
   options.jit_compiler = compiler;
   options.cache_dir = ""; /* so that every compile is seen */
-  if (!m || mx_device_create(&options, &m->device) != MX_OK) return false;
+  const mx_status made = m ? mx_device_create(&options, &m->device) : MX_OUT_OF_MEMORY;
+  if (made == MX_UNSUPPORTED)
+    snprintf(c->name, sizeof c->name, "mx %s: 'make bench LEVELS=plain' is for this processor, without SSE4.2",
+             mx_version_string());
+  if (made != MX_OK) return false;
   m->jit = compiler ? MX_JIT_ON : MX_JIT_OFF;
   if (checked && mx_device_check(m->device, MX_CHECK_ALL) != MX_OK) return false;
   for (int b = 0; b < BENCH_BUFFERS; b++)

@@ -41,7 +41,11 @@ mx_device *open_device(const struct machine *m) {
     if (m->limits >> k & 1) s = mx_limit_set(d, (mx_limit)k, m->limit[k]);
   if (s == MX_OK && m->check) s = mx_device_check(d, m->check);
   if (s == MX_OK) return d;
-  char *why = failure_text(d, s);
+  const char *level = getenv("MX_LEVEL");
+  char *why = d || s != MX_UNSUPPORTED ? failure_text(d, s)
+              : level                  ? format("MX_LEVEL=%s is no level of this processor and this build", level)
+                                       : cli_strdup("this build has no code for this processor, which lacks SSE4.2 and "
+                                                                     "POPCNT; 'make LEVELS=plain' builds for any");
   fprintf(stderr, "mxrun: no device: %s\n", why);
   free(why);
   if (d) mx_device_destroy(d);
