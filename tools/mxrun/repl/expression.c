@@ -103,6 +103,23 @@ static struct expression *number(struct compiler *c) {
   return fail(c, "'%s' is not a number", word);
 }
 
+/* PTX may declare registers whose names begin with a letter; where names meet, the parameter or variable is meant. */
+bool names_register(struct repl *r, const mx_debug_point *p, const char *text) {
+  size_t n = strspn(text, "%");
+  while (isalnum((unsigned char)text[n]) || (text[n] && strchr("_$.", text[n]))) n++;
+  if (*text == '%') return n > 1;
+  mx_debug_variable v;
+  mx_debug_register g = {.struct_size = sizeof g};
+  if (!n || !r->g || r->over || find_arg(&r->args, text, n) || find_variable(r, text, n, &v)) return false;
+  char *name = format("%.*s", (int)n, text);
+  mx_debug_cell cell = {.struct_size = sizeof cell};
+  const bool found = p ? mx_debug_find_cell(r->g, p->function, p->pc, name, &cell) == MX_OK ||
+                             mx_debug_get_register(r->g, p->block, p->warp, 0, 0, name, &g) == MX_OK
+                       : mx_debug_get_register(r->g, r->block, r->warp, r->split, r->frame, name, &g) == MX_OK;
+  free(name);
+  return found;
+}
+
 static struct expression *reg(struct compiler *c) {
   size_t n = 1;
   while (isalnum((unsigned char)c->s[n]) || (c->s[n] && strchr("_$.", c->s[n]))) n++;
@@ -110,6 +127,7 @@ static struct expression *reg(struct compiler *c) {
   struct expression *e = node(OP_REGISTER, NULL, NULL);
   e->name = format("%.*s", (int)n, c->s);
   c->s += n;
+  const char *plain = e->name + (*e->name == '%');
   const mx_debug_point *p = c->point;
   if (!r->g || r->over) return expression_free(e), fail(c, "%s", "no launch: 'run' or 'start' first");
   e->cell.struct_size = sizeof e->cell;
@@ -122,11 +140,10 @@ static struct expression *reg(struct compiler *c) {
   }
   if (p) s = mx_debug_get_register(r->g, p->block, p->warp, 0, 0, e->name, &v);
   else s = mx_debug_get_register(r->g, r->block, r->warp, r->split, r->frame, e->name, &v);
-  if (s == MX_OK && (p || !v.unset || !find_arg(&r->args, e->name + 1, strlen(e->name + 1))))
-    return set_type(e, v.type), e;
+  if (s == MX_OK && (p || !v.unset || !find_arg(&r->args, plain, strlen(plain)))) return set_type(e, v.type), e;
   /* "%x" may be the value of parameter x, as in a program */
-  struct arg *a = find_arg(&r->args, e->name + 1, strlen(e->name + 1));
-  if (a && !isdigit((unsigned char)e->name[1]) && a->param.size <= 8) {
+  struct arg *a = find_arg(&r->args, plain, strlen(plain));
+  if (a && !isdigit((unsigned char)*plain) && a->param.size <= 8) {
     uint64_t bits = 0;
     memcpy(&bits, r->args.params + a->param.offset, a->param.size);
     e->op = OP_CONST;
@@ -321,6 +338,9 @@ static struct expression *named(struct compiler *c) {
   } else if (find_variable(c->r, name, n, &v)) {
     e = constant(v.address, VALUE_UNSIGNED);
     e->address = true;
+  } else if (names_register(c->r, c->point, name)) {
+    c->s -= n;
+    e = reg(c);
   } else {
     fail(c, "no parameter, variable or function '%s'", name);
   }

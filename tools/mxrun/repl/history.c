@@ -96,7 +96,7 @@ static bool parse(struct repl *r, char *arguments, struct watched *w, uint64_t *
   const char *rest = NULL;
   *w = (struct watched){.block = r->block, .warp = r->warp, .lane = r->lane};
   *most = USUAL;
-  if (*arguments == '%') {
+  if (names_register(r, NULL, arguments)) {
     struct value lane;
     size_t n = strcspn(arguments, " \t@");
     w->name = format("%.*s", (int)n, arguments);

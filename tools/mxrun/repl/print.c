@@ -319,9 +319,9 @@ bool do_ptype(struct repl *r, char *arguments) {
   }
   if (!evaluate(r, arguments, NULL, &v)) return false;
   say("%s: %s%s\n", arguments, type_text(&v),
-      *arguments == '%' && !strpbrk(arguments, " +-*/@<>=&|^?") ? ", register"
-      : v.uniform                                               ? ", one value"
-                                                                : ", a value in each lane");
+      names_register(r, NULL, arguments) && !strpbrk(arguments, " +-*/@<>=&|^?") ? ", register"
+      : v.uniform                                                                ? ", one value"
+                                                                                 : ", a value in each lane");
   return true;
 }
 
@@ -477,7 +477,7 @@ bool set_value(struct repl *r, const char *arguments) {
   char *name = format("%.*s", (int)n, arguments);
   rest = arguments + n + strspn(arguments + n, " \t");
   uint64_t lanes = focus_lanes(r);
-  bool good = *name == '%';
+  bool good = names_register(r, NULL, name);
   struct value at;
   if (good && *rest == '@') {
     const char *after = strchr(rest, '=');

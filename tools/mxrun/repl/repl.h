@@ -54,6 +54,8 @@ bool read_memory(struct repl *r, uint64_t block, uint32_t warp, uint32_t lane, u
 uint64_t expression_lanes(struct repl *r, const struct expression *e, const mx_debug_point *point);
 /* A variable that the focus can name; a buffer argument or a variable, with what it is taken to hold. */
 bool find_variable(struct repl *r, const char *name, size_t n, mx_debug_variable *out);
+/* The word that the text begins with, at a point, or (NULL) in the focus; "%..." always does. */
+bool names_register(struct repl *r, const mx_debug_point *point, const char *text);
 bool find_elements(struct repl *r, const char *name, size_t n, uint64_t *address, uint64_t *bytes,
                    const struct elem **type);
 uint64_t value_truth(const struct value *v); /* lanes where it is not 0 */

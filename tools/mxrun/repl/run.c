@@ -400,7 +400,7 @@ bool do_last(struct repl *r, char *arguments) {
   mx_debug_culprit c = {.struct_size = sizeof c};
   if (!r->g) return running(r);
   mx_status s;
-  if (*arguments == '%') {
+  if (names_register(r, NULL, arguments)) {
     if (!running(r)) return false;
     s = mx_debug_last_register(r->g, r->block, r->warp, r->split, r->frame, arguments, focus_lanes(r), &c);
   } else if (place_of(r, arguments, NULL, &address, &type, &why)) {

@@ -105,8 +105,9 @@ static bool means_value(struct repl *r, const char *line) {
   while (isalnum((unsigned char)line[n]) || (line[n] && strchr("_$.", line[n]))) n++;
   mx_debug_variable v;
   const char *next = line + n + strspn(line + n, " \t");
-  return n && (find_arg(&r->args, line, n) || find_variable(r, line, n, &v) || *next == '(' ||
-               (*next == '[' && elem_find(line, n)) || (elem_find(line, n) && next > line + n && *next));
+  return n &&
+         (find_arg(&r->args, line, n) || find_variable(r, line, n, &v) || names_register(r, NULL, line) ||
+          *next == '(' || (*next == '[' && elem_find(line, n)) || (elem_find(line, n) && next > line + n && *next));
 }
 
 static bool run_line(struct repl *r, char *line) {
