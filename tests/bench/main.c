@@ -47,6 +47,10 @@ static bool open_one(enum bench_who e, struct setup *s, struct bench_contestant 
     snprintf(c->name, sizeof c->name, "native: by hand for x86-64-v4, which is not measured");
     return false;
   default:
+    if (!mx__level_of_cpu()) {
+      snprintf(c->name, sizeof c->name, "native: plain C for x86-64-v2 or better, which this is not");
+      return false;
+    }
     return !strcmp(s->level, "v4")   ? bench_open_plain_v4(c, &s->plain)
            : !strcmp(s->level, "v3") ? bench_open_plain_v3(c, &s->plain)
                                      : bench_open_plain_v2(c, &s->plain);
@@ -70,6 +74,7 @@ static bool open_safely(enum bench_who e, struct setup *s, struct bench_contesta
 }
 
 static bool takes_part(enum bench_who e, bool all, bool checked) {
+  if (!mx__level_of_cpu() && e == BENCH_JIT) return false; /* no code is compiled for this processor */
   if (checked) return e == BENCH_JIT || e == BENCH_OCLGRIND;
   return all || (e != BENCH_JIT && e != BENCH_PLAIN);
 }
@@ -88,7 +93,8 @@ static int bench(bool all, bool checked, const struct bench_paths *paths, int ro
   snprintf(json, sizeof json, "%s/bench%s.json", paths->build, all ? "" : checked ? "-check" : "-interp");
   snprintf(picture, sizeof picture, "%s/bench.png", paths->build);
   static struct bench_extras x;
-  if (all) bench_processes(paths, &x);
+  const bool compiles = mx__level_of_cpu();
+  if (all && compiles) bench_processes(paths, &x);
   set.level = mx__level(NULL) ? mx__level(NULL)->name : "";
   if (!bench_data_make(&set.full, FULL) || !bench_data_make(&set.best, FULL) || !bench_data_make(&set.plain, FULL) ||
       !bench_data_make(&set.small, SMALL)) {
@@ -97,7 +103,7 @@ static int bench(bool all, bool checked, const struct bench_paths *paths, int ro
   }
   static struct bench_contestant c[BENCH_CONTESTANTS];
   static struct bench_figures f;
-  f.own = all || checked ? BENCH_JIT : BENCH_INTERP;
+  f.own = (all && compiles) || checked ? BENCH_JIT : BENCH_INTERP;
   f.kernels = all ? BENCH_KERNELS : BENCH_FIRST;
   f.rounds = rounds;
   for (int e = 0; e < BENCH_CONTESTANTS; e++)
@@ -112,7 +118,7 @@ static int bench(bool all, bool checked, const struct bench_paths *paths, int ro
     return fprintf(stderr, "bench: the checkers have found something in a kernel\n"), 4;
   const bool same = bench_table(&f);
   fflush(stdout);
-  if (all) {
+  if (all && compiles) {
     if (!bench_compiles(&c[BENCH_JIT], set.folder)) {
       fprintf(stderr, "bench: a kernel could not be compiled\n");
       return 4;
@@ -120,7 +126,7 @@ static int bench(bool all, bool checked, const struct bench_paths *paths, int ro
     bench_extras(c, &f, &x);
     bench_extras_print(&f, c, &x);
   }
-  if (!save_json(json, &f, c, all ? &x : NULL) || (all && !bench_plot(picture, &f))) {
+  if (!save_json(json, &f, c, all && compiles ? &x : NULL) || (all && !bench_plot(picture, &f))) {
     fprintf(stderr, "bench: %s: %s\n", json, strerror(errno));
     return 4;
   }
