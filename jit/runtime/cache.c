@@ -141,13 +141,23 @@ void mx__jit_cache_list_free(struct mx_jit_cache_entry *list, size_t n) {
   free(list);
 }
 
+/* Whether a file has a name that entries have: those of compiled code, and the two files of a header that mxcc has
+ * precompiled. */
+static bool is_entry(const char *name) {
+  static const char *const suffixes[] = {".so", ".pch", ".headers"};
+  bool is = false;
+  if (strspn(name, "0123456789abcdef") == 32)
+    for (size_t k = 0; k < sizeof suffixes / sizeof *suffixes; k++) is |= !strcmp(name + 32, suffixes[k]);
+  return is;
+}
+
 /* Removes entries, the least recently used first, while more than `most` bytes remain; and what killed processes left.
  */
 static size_t shrink(const char *dir, uint64_t most) {
   DIR *d = opendir(dir);
   if (!d) return 0;
   struct old {
-    char name[36];
+    char name[32 + sizeof ".headers"];
     off_t size;
     struct timespec used;
   } *all = NULL;
@@ -157,7 +167,7 @@ static size_t shrink(const char *dir, uint64_t most) {
     struct stat s;
     if (fstatat(dirfd(d), e->d_name, &s, AT_SYMLINK_NOFOLLOW) || S_ISDIR(s.st_mode)) continue;
     if (*e->d_name == '.' && time(NULL) - s.st_mtim.tv_sec > 3600) unlinkat(dirfd(d), e->d_name, 0);
-    if (strlen(e->d_name) != 35 || strcmp(e->d_name + 32, ".so")) continue;
+    if (!is_entry(e->d_name)) continue;
     if (n == room) {
       struct old *more = realloc(all, (room = room ? 2 * room : 64) * sizeof *all);
       if (!more) break;
@@ -188,6 +198,13 @@ static uint64_t most_bytes(void) {
   char *end;
   const uint64_t mib = said && *said ? strtoull(said, &end, 10) : MOST_MIB;
   return (said && *said && *end ? MOST_MIB : mib) << 20;
+}
+
+void mx__jit_cache_trim(const char *entry) {
+  const char *slash = strrchr(entry, '/');
+  char *dir = slash ? strndup(entry, (size_t)(slash - entry)) : NULL;
+  if (dir) shrink(dir, most_bytes());
+  free(dir);
 }
 
 /* Writes the entry aside. False: errno tells why. */

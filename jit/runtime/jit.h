@@ -67,6 +67,7 @@ int mx__jit_cache_find(const struct mx_jit_job *job);
 /* Writes code that has been loaded into the cache, if there is one. NULL: done; else a text, which the caller frees,
  * that says why it could not be kept. */
 char *mx__jit_cache_keep(const struct mx_jit_job *job, const struct mx_jit_object *object);
+void mx__jit_cache_trim(const char *entry); /* makes room in the folder for this new file */
 /* Everything in a folder that is named like an entry. key NULL: not usable, for the reason of `fault`. */
 struct mx_jit_cache_entry {
   char name[33];

@@ -81,6 +81,11 @@ bool find_clang(struct job *j) {
   return false;
 }
 
+bool stat_clang(const struct job *j, struct stat *s) {
+  char file[PATH_MAX];
+  return in_path(j->clang, file) && !stat(file, s);
+}
+
 /* Whether there is an OpenMP library for clang: its own, or that of another version, since all have the same interface.
  * For another version's, the options for the linker are added, and its folder of headers, which comes last in the
  * search so that only omp.h is found there. */

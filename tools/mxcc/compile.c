@@ -8,8 +8,9 @@
 
 #define FILE_LIMIT ((size_t)1 << 30)
 
-/* Adds the options that both compiles of a source have, the one for the device and the one for the host. */
-static void add_common(struct words *w, struct job *j) {
+/* Adds the options that both compiles of a source have, the one for the device and the one for the host. Returns at
+ * which word the two stand that name the header before the source. */
+static size_t add_common(struct words *w, struct job *j) {
   static const char *const fixed[] = {"-x",
                                       "cuda",
                                       "-std=gnu++17", /* as other compilers; the program's own stands behind it */
@@ -27,12 +28,14 @@ static void add_common(struct words *w, struct job *j) {
   words_add(w, j->clang);
   for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) words_add(w, fixed[k]);
   for (size_t k = 0; k < j->include.n; k++) words_add(w, "-isystem"), words_add(w, j->include.v[k]);
+  const size_t prelude = w->n;
   words_add(w, "-include");
   words_add(w, "mx/prelude.h");
   snprintf(lanes, sizeof lanes, "-D__MX_LANES=%d", j->lanes);
   words_add(w, lanes);
   if (j->references) words_add(w, "-D__MX_REFERENCES");
   words_all(w, &j->both);
+  return prelude;
 }
 
 /* Whether clang's messages say that the source needs the templates `texture` and `surface` of texture references. Newer
@@ -109,9 +112,9 @@ static char *to_ptx(struct job *j, const char *source) {
   const char *why;
   size_t size;
   static const char *const fixed[] = {
-      "--cuda-device-only", "-S",      "-emit-llvm", "-Xclang",           "-disable-llvm-passes", "-Xclang",
-      "-target-feature",    "-Xclang", "+ptx70",     "-gline-tables-only"};
-  add_common(&w, j);
+      "--cuda-device-only", "-Xclang", "-disable-llvm-passes", "-Xclang", "-target-feature", "-Xclang", "+ptx70",
+      "-gline-tables-only"};
+  const size_t prelude = add_common(&w, j);
   for (size_t k = 0; k < sizeof fixed / sizeof *fixed; k++) words_add(&w, fixed[k]);
   /* Programs pass variables to shuffles and votes that only some lanes have set, and use only what those lanes pass:
    * `int r; if (lane == 0) r = atomicAdd(...); r = __shfl_sync(mask, r, 0);`. By the rules of C++ passing an unset
@@ -120,6 +123,9 @@ static char *to_ptx(struct job *j, const char *source) {
   words_add(&w, j->is_14 ? "-disable-noundef-analysis" : "-no-enable-noundef-analysis");
   words_add(&w, j->debug ? "-O0" : "-O3");
   words_all(&w, &j->device);
+  use_precompiled(j, &w, prelude, true);
+  words_add(&w, "-S");
+  words_add(&w, "-emit-llvm");
   words_add(&w, source);
   words_add(&w, "-o");
   words_add(&w, code);
@@ -222,11 +228,12 @@ static bool to_object(struct job *j, const char *source, const void *module, siz
   text_free(&t);
   struct words w = {0};
   char *code = j->across ? scratch_file(j, ".ll") : NULL;
-  add_common(&w, j);
-  const char *const more[] = {"--cuda-host-only", "-Xclang", "-fcuda-include-gpubinary", "-Xclang", image, source, "-o",
-                              code ? code : out};
+  const size_t prelude = add_common(&w, j);
+  const char *const more[] = {"-Xclang", "-fcuda-include-gpubinary", "-Xclang", image, source, "-o", code ? code : out};
   static const char *const between[] = {"-S", "-emit-llvm", "-Xclang", "-disable-llvm-passes"};
+  words_add(&w, "--cuda-host-only");
   words_all(&w, &j->host);
+  use_precompiled(j, &w, prelude, false);
   for (size_t k = 0; k < sizeof more / sizeof *more; k++) words_add(&w, more[k]);
   for (size_t k = 0; code && k < sizeof between / sizeof *between; k++) words_add(&w, between[k]);
   if (!code) words_add(&w, "-c");

@@ -3,6 +3,8 @@
 #define MX_MXCC_H
 #include "tools/common/cli.h"
 
+#include <sys/stat.h>
+
 struct words {
   char **v;
   size_t n, capacity;
@@ -28,6 +30,7 @@ struct job {
 
 /* clang.c */
 bool find_clang(struct job *j);                        /* false: there is none, and a message has said so */
+bool stat_clang(const struct job *j, struct stat *s);  /* the program's file, to tell it from another version */
 bool find_openmp(struct job *j, struct words *linker); /* false: the same */
 bool find_folders(struct job *j, const char *argv0);
 /* Runs clang with these words and returns its exit status; 127: it could not be run. Its messages go to the file
@@ -35,6 +38,10 @@ bool find_folders(struct job *j, const char *argv0);
 int run_clang(struct job *j, const struct words *words, const char *messages);
 char *scratch_file(struct job *j, const char *suffix);
 void end_scratch(struct job *j);
+
+/* precompiled.c: replaces the words at `at`, `-include mx/prelude.h`, by those for a precompiled header, where there is
+ * one for the other words, or can be made. These are all of clang's options for one side, and no files. */
+void use_precompiled(struct job *j, struct words *w, size_t at, bool device);
 
 /* linkage.c: LLVM code, changed so that the host reaches the variables that it names. The caller frees it. */
 char *with_linkage(const char *code, bool device, size_t *size);
