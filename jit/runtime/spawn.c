@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <math.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
@@ -16,6 +17,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -90,9 +92,10 @@ static double time_of(pid_t pid) {
   return clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &t) ? 0 : (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Waits for the child; its whole process group goes when it takes too long or is not wanted any more. What counts is
- * its own time: on a busy machine a sound compile may take many times as long. One that does nothing ends, too. */
-static bool await(pid_t pid, bool (*unwanted)(void *user), void *user, const char **why) {
+/* Waits for the child, of which `ended` is a descriptor, or -1; its whole process group goes when it takes too long or
+ * is not wanted any more. What counts is its own time: on a busy machine a sound compile may take many times as long.
+ * One that does nothing ends, too. */
+static bool await(pid_t pid, int ended, bool (*unwanted)(void *user), void *user, const char **why) {
   const double begin = now(), most = most_seconds();
   for (int status;;) {
     const pid_t got = waitpid(pid, &status, WNOHANG);
@@ -111,7 +114,7 @@ static bool await(pid_t pid, bool (*unwanted)(void *user), void *user, const cha
       *why = over ? "took too long" : "was stopped";
       return false;
     }
-    nanosleep(&(struct timespec){.tv_nsec = took < 0.2 ? 500000 : 5000000}, NULL);
+    poll(&(struct pollfd){.fd = ended, .events = POLLIN}, 1, ended < 0 && took < 0.2 ? 1 : 5);
   }
 }
 
@@ -223,7 +226,10 @@ static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tm
   const int error = ending ? ECANCELED : posix_spawn(&pid, job->compiler, &act, &attr, argv, env);
   if (!error) entry->compiler = pid;
   pthread_mutex_unlock(&compiles_lock);
-  const bool good = !error && await(pid, unwanted, user, how);
+  /* Linux 5.3 has them: without one, a compile is found to have ended a little later. */
+  const int ended = error ? -1 : mx__jit_move_descriptor((int)syscall(SYS_pidfd_open, pid, 0));
+  const bool good = !error && await(pid, ended, unwanted, user, how);
+  if (ended >= 0) close(ended);
   pthread_mutex_lock(&compiles_lock);
   entry->compiler = 0; /* another process may get its number */
   pthread_mutex_unlock(&compiles_lock);
