@@ -120,7 +120,7 @@ struct jx_isa {
   const char *const *options; /* options for gcc, ended by NULL */
   unsigned lanes;             /* of a chunk */
   /* up to so many instructions, times a warp's chunks, slots are kept in registers rather than in memory: of functions
-   * whose innermost loops wait at barriers, and of others; see lw_slots_in_memory() */
+   * whose innermost loops all wait at barriers, and of others; see lw_slots_in_memory() */
   unsigned in_registers, in_registers_alone;
   const struct jx_isa *one; /* the table for chunks of one lane */
   bool three_operands;      /* vector instructions have three operands, and there is one for fused sums of f64 */

@@ -7,7 +7,7 @@
 
 /* Whether slots should live in memory (slots_in_memory of struct ja), which takes less time to compile and more to run:
  * where there are too many instructions for registers. Warps that wait at a barrier leave their slots in memory anyway,
- * so where that happens in the innermost loops, registers are of less use. */
+ * so where that happens in all innermost loops, registers are of less use. */
 bool lw_slots_in_memory(const struct ja *a, const struct jx_isa *isa);
 /* marks: comments in the assembly say which instruction follows ("# mx FUNCTION PC"). False: libgccjit has the error.
  */

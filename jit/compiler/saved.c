@@ -40,8 +40,8 @@ static bool is_innermost(const struct ja *a, uint32_t loop) {
   return !inner;
 }
 bool lw_slots_in_memory(const struct ja *a, const struct jx_isa *isa) {
-  bool waits = false;
-  for (uint32_t k = 0; k < a->nloops; k++) waits |= is_innermost(a, k) && waits_in(a, a->loops[k].body);
+  bool waits = a->nloops;
+  for (uint32_t k = 0; k < a->nloops; k++) waits &= !is_innermost(a, k) || waits_in(a, a->loops[k].body);
   return (uint64_t)a->nins * (a->lanes / isa->lanes) > (waits ? isa->in_registers : isa->in_registers_alone);
 }
 static bool must_store_on(const struct lw *l, uint32_t from, uint32_t to) {
