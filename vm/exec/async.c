@@ -477,13 +477,19 @@ const struct mx_insn *mx__op_cp_async_commit(struct mx_exec *x, const struct mx_
   return goes_by_itself(x) ? i + 1 : go_on(x, i, event(x));
 }
 
+/* Whether a copy in the ring has to land before its lanes' last n groups. Otherwise the ring stays as it is: moved to
+ * the list behind older copies, it would be followed by the next ones, and the list would never become empty in a
+ * program that always leaves a group open. */
+static bool is_due_in_ring(const struct mx_warp_copies *w, uint32_t n) {
+  return w->landed != w->issued && w->committed - w->rows[w->landed & w->mask].group > n;
+}
 const struct mx_insn *mx__async_wait(struct mx_exec *x, const struct mx_insn *i, uint64_t m, bool bulk, uint32_t n) {
   struct mx_async *a = x->block->async;
   const uint32_t warp = mx__chain_warp(x);
   struct mx_warp_copies *w = a ? &a->warp[warp] : NULL;
   if (!m || !w || !(w->n | (w->issued ^ w->landed))) return i + 1;
   if (!bulk && m == x->full && mx__async_wait_of_all(x, n)) return i + 1;
-  if (!bulk && !settle(a, w, x)) return no_memory(x, i);
+  if (!bulk && is_due_in_ring(w, n) && !settle(a, w, x)) return no_memory(x, i);
   const uint32_t *groups = bulk ? w->bulk_groups : w->groups, committed = bulk ? 0 : w->committed;
   bool good = true;
   for (uint32_t k = 0; good && k < w->n; k++) {
