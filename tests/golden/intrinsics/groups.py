@@ -20,7 +20,7 @@ for me in range(total):
     v64 = lambda t: v(t) * 65537 & mask32
     third = lambda t: t % 3 == 0
     put = out[me].append
-    for x in [r, per, per, 0, b, 0, r % 32, r // 32, 0, 32, 2, 1, 1]: put(x)
+    for x in [r, per, per, 0, b, 0, r % 32, r // 32, 0, 32, 2, 1, 1, (first + per - 1 - r) * 9 + 1]: put(x)
     for x in [total, b, 2, 1, 2, 1, b, 1, 0, total]: put(x)
     tile = lambda n: [t for t in range(first + r // n * n, first + r // n * n + n)]
     eight, four, pair = tile(8), tile(4), tile(2)
@@ -54,8 +54,10 @@ for me in range(total):
     put(bits(odd, some) & mask32); put(any(map(odd, some))); put(bits(lambda t: t % 4 == me % 4, some) & mask32); put(0); put(0); put(v(some[-1]))
     for x in part_of(some, lambda t: t % 4): put(x)
     for x in part_of(some, odd)[1:3]: put(x)
+    put(some[n - 1 - k] * 11 + 3)
     for x in [all(map(odd, some)), odd(me), n]: put(x)
 for me in range(total):
     words = [int(x) for x in out[me]] + [0] * (128 - len(out[me]))
     words[127], words[126], words[125] = me * 3 + 1, (total - 1 - me) * 3 + 1, me * 5 + 2
+    words[124], words[123] = me * 9 + 1, (me * 11 + 3) * (me % 3 == 0)
     sys.stdout.buffer.write(struct.pack("<128I", *words))
