@@ -205,6 +205,54 @@ static void usual_floats(void **unused) {
     assert_int_equal(odd, 0);
   }
 }
+/* Lanes whose texels are one behind the other, of which only lane 0's are found: from every place about the image's
+ * edges on, in each mode, and with one lane that is elsewhere. */
+static void rows(void **unused) {
+  (void)unused;
+  enum { WIDTH = 128, STEPS = 8 };
+  static uint32_t texels[2 * WIDTH];
+  struct mx_image_form f = {
+      .kind = MX_ARRAY_2D, .type = MX_TEXEL_FLOAT, .bits = 32, .channels = 1, .levels = 1, .texel = 4, .layers = 1};
+  f.level[0] = (struct mx_texels){
+      .bytes = (unsigned char *)texels, .w = WIDTH, .h = 2, .d = 1, .row = 4 * WIDTH, .slice = 8 * WIDTH};
+  for (unsigned k = 0; k < 2 * WIDTH; k++) texels[k] = bits_of(1 + (float)(draw() % 100));
+  for (unsigned turn = 0; turn < 16 * (WIDTH + 8) * STEPS; turn++) {
+    const unsigned lanes = turn & 1 ? 32 : 64, mode = turn / 2 % 4;
+    const float from = (float)(turn / 16) / STEPS - 4;
+    struct mx_sampler_form s = {.linear = turn & 8, .normalized_coords = draw() & 1, .border = {bits_of(3)}};
+    s.address[0] = s.address[1] = (uint8_t)mode;
+    uint32_t x[2][MX_MAX_LANES], result[4][MX_MAX_LANES], one[4];
+    for (unsigned l = 0; l < lanes; l++) {
+      x[0][l] = bits_of((from + (float)l) / (s.normalized_coords ? WIDTH : 1));
+      x[1][l] = bits_of(s.normalized_coords ? 0.4f : 0.8f);
+    }
+    uint32_t *const other = &x[0][draw() % lanes];
+    switch (draw() % 8) {
+    case 0: *other = draw(); break;
+    case 1: *other = 0x7FC00000; break;
+    case 2: *other += 1; break;
+    case 3: *other = bits_of((from + 2) / (s.normalized_coords ? WIDTH : 1)); break;
+    default: break;
+    }
+    uint32_t *const out[4] = {result[0], result[1], result[2], result[3]};
+    for (unsigned k = 0; k < 4; k++) {
+      struct mx_samples at = {.x = {x[0], x[1]}};
+      const struct mx_level *level = mx__level(names[k]);
+      uint64_t odd;
+      if (!level) continue;
+      assert_true(level->sample(&f, &s, &at, lanes, UINT64_MAX >> (64 - lanes), out, &odd));
+      assert_int_equal(odd, 0);
+      for (unsigned l = 0; l < lanes; l++) {
+        const struct mx_sample single = {.x = {x[0][l], x[1][l]}};
+        mx__texture_sample(&f, &s, &single, one);
+        if (result[0][l] != one[0])
+          fail_msg("%s, %s, mode %u%s, from %g on, lane %u at %08x: %08x, alone %08x", names[k],
+                   s.linear ? "linear" : "point", mode, s.normalized_coords ? ", normalized" : "", (double)from, l,
+                   x[0][l], result[0][l], one[0]);
+      }
+    }
+  }
+}
 /* What they leave to the others. */
 static void others(void **unused) {
   (void)unused;
@@ -230,6 +278,6 @@ static void others(void **unused) {
 
 int main(void) {
   const struct CMUnitTest all[] = {cmocka_unit_test(like_single_ones), cmocka_unit_test(usual_floats),
-                                   cmocka_unit_test(others)};
+                                   cmocka_unit_test(rows), cmocka_unit_test(others)};
   return cmocka_run_group_tests(all, NULL, NULL);
 }

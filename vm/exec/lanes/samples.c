@@ -10,6 +10,7 @@ struct axis {
   _Alignas(64) int32_t second[MX_MAX_LANES]; /* with part 0 the first one again */
   _Alignas(64) int32_t part[MX_MAX_LANES];   /* the second one's, in 1/256 */
   bool one;                                  /* all lanes have lane 0's texels, and only these are there */
+  bool run;                                  /* each has the texels behind the lane before's; only lane 0's are there */
   bool row;                                  /* each lane has the texels behind those of the lane before */
   bool even;                                 /* all lanes have the same part */
 };
@@ -47,9 +48,9 @@ MX__INL void put_texels(struct axis *to, unsigned l, int32_t place, int32_t size
 /* Coordinates are cut and folded in f32, where that is exact: they are whole numbers of the grid then, of which only
  * those within a period matter, or up to an image's size outside. Places are exact in f64; coordinates in texels times
  * 512 are in f32, and halves of a 256th are all that the shift of a linear filter needs. */
-MX__INL void find_texels(struct axis *to, const uint32_t *bits, unsigned n, uint32_t texels, const bool normalized,
+MX__INL void find_places(int32_t *place, const uint32_t *bits, unsigned n, uint32_t texels, const bool normalized,
                          bool linear, const unsigned mode) {
-  const int32_t size = (int32_t)texels, parts = linear ? 255 : 0;
+  const int32_t size = (int32_t)texels;
   const float grid = texels <= 8192 ? 0x1p21f : texels <= 65536 ? 0x1p22f : 0x1p23f;
   const float period = mode == MX_ADDRESS_MIRROR ? 2 * grid : grid, back = 1 / period;
   const float least = normalized ? -grid : -4, most = normalized ? 2 * grid : (float)(size + 4);
@@ -65,9 +66,8 @@ MX__INL void find_texels(struct axis *to, const uint32_t *bits, unsigned n, uint
       if (mode == MX_ADDRESS_WRAP || mode == MX_ADDRESS_MIRROR) x -= period * __builtin_floorf(x * back);
     }
     if (mode == MX_ADDRESS_CLAMP || mode == MX_ADDRESS_BORDER) x = x > most ? most : x < least ? least : x;
-    const int32_t place = normalized ? (int32_t)__builtin_floor((double)x * scale - shift)
-                                     : ((int32_t)__builtin_floorf(x * 512) - (linear ? 255 : 0)) >> 1;
-    put_texels(to, l, place, size, parts, mode);
+    place[l] = normalized ? (int32_t)__builtin_floor((double)x * scale - shift)
+                          : ((int32_t)__builtin_floorf(x * 512) - (linear ? 255 : 0)) >> 1;
   }
 }
 static bool are_one(const uint32_t *v, unsigned n) {
@@ -76,15 +76,32 @@ static bool are_one(const uint32_t *v, unsigned n) {
   for (unsigned l = 0; l < n; l++) other |= v[l] ^ v[0];
   return !other;
 }
-/* A function of its own: where gcc knows that n may be 1, it does not make vectors of the loops. */
-static __attribute__((noinline)) void find_each(struct axis *to, const uint32_t *bits, unsigned n, uint32_t texels,
+/* Functions of their own: where gcc knows that n may be 1, it does not make vectors of the loops. */
+static __attribute__((noinline)) void find_each(int32_t *place, const uint32_t *bits, unsigned n, uint32_t texels,
                                                 bool normalized, bool linear, unsigned mode) {
-  if (!normalized && mode != MX_ADDRESS_BORDER) find_texels(to, bits, n, texels, false, linear, MX_ADDRESS_CLAMP);
-  else if (!normalized) find_texels(to, bits, n, texels, false, linear, MX_ADDRESS_BORDER);
-  else if (mode == MX_ADDRESS_WRAP) find_texels(to, bits, n, texels, true, linear, MX_ADDRESS_WRAP);
-  else if (mode == MX_ADDRESS_MIRROR) find_texels(to, bits, n, texels, true, linear, MX_ADDRESS_MIRROR);
-  else if (mode == MX_ADDRESS_CLAMP) find_texels(to, bits, n, texels, true, linear, MX_ADDRESS_CLAMP);
-  else find_texels(to, bits, n, texels, true, linear, MX_ADDRESS_BORDER);
+  if (!normalized && mode != MX_ADDRESS_BORDER) find_places(place, bits, n, texels, false, linear, MX_ADDRESS_CLAMP);
+  else if (!normalized) find_places(place, bits, n, texels, false, linear, MX_ADDRESS_BORDER);
+  else if (mode == MX_ADDRESS_WRAP) find_places(place, bits, n, texels, true, linear, MX_ADDRESS_WRAP);
+  else if (mode == MX_ADDRESS_MIRROR) find_places(place, bits, n, texels, true, linear, MX_ADDRESS_MIRROR);
+  else if (mode == MX_ADDRESS_CLAMP) find_places(place, bits, n, texels, true, linear, MX_ADDRESS_CLAMP);
+  else find_places(place, bits, n, texels, true, linear, MX_ADDRESS_BORDER);
+}
+static __attribute__((noinline)) void put_each(struct axis *to, const int32_t *place, unsigned n, int32_t size,
+                                               bool linear, unsigned mode) {
+  const int32_t parts = linear ? 255 : 0;
+  switch (mode) {
+  case MX_ADDRESS_WRAP:
+    for (unsigned l = 0; l < n; l++) put_texels(to, l, place[l], size, parts, MX_ADDRESS_WRAP);
+    break;
+  case MX_ADDRESS_MIRROR:
+    for (unsigned l = 0; l < n; l++) put_texels(to, l, place[l], size, parts, MX_ADDRESS_MIRROR);
+    break;
+  case MX_ADDRESS_CLAMP:
+    for (unsigned l = 0; l < n; l++) put_texels(to, l, place[l], size, parts, MX_ADDRESS_CLAMP);
+    break;
+  default:
+    for (unsigned l = 0; l < n; l++) put_texels(to, l, place[l], size, parts, MX_ADDRESS_BORDER);
+  }
 }
 /* What lanes have in common. The last one mostly tells if it is nothing. */
 static void compare_lanes(struct axis *to, unsigned n) {
@@ -95,21 +112,37 @@ static void compare_lanes(struct axis *to, unsigned n) {
       other |= (to->first[l] ^ (first + (int32_t)l)) | (to->second[l] ^ (second + (int32_t)l));
   if (!uneven)
     for (unsigned l = 0; l < n; l++) uneven |= to->part[l] ^ part;
-  to->one = false, to->row = !other, to->even = !uneven;
+  to->one = to->run = false, to->row = !other, to->even = !uneven;
 }
-/* Lanes of one row have one coordinate along other axes, for which texels are found once. */
+/* Whether each place is one texel behind the lane before's, and no texel at an edge of the image. */
+static bool are_run(const int32_t *place, unsigned n, int32_t size) {
+  const int32_t from = place[0], last = (from >> 8) + (int32_t)n;
+  int32_t other = place[n - 1] ^ (from + 256 * ((int32_t)n - 1));
+  if (other || from < 0 || last >= size) return false;
+  for (unsigned l = 0; l < n; l++) other |= place[l] ^ (from + 256 * (int32_t)l);
+  return !other;
+}
+/* Lanes of one row have one coordinate along other axes, for which texels are found once; so they are along its own
+ * where a picture is drawn at its own size, whatever lies outside. */
 static void find_axis(struct axis *to, const uint32_t *bits, unsigned n, uint32_t texels, bool normalized, bool linear,
                       unsigned mode) {
-  const bool one = are_one(bits, n);
-  find_each(to, bits, one ? 1 : n, texels, normalized, linear, mode);
-  if (one) to->one = to->even = true, to->row = false;
-  else compare_lanes(to, n);
+  int32_t place[MX_MAX_LANES];
+  const unsigned way = normalized || mode == MX_ADDRESS_BORDER ? mode : MX_ADDRESS_CLAMP;
+  to->one = are_one(bits, n);
+  find_each(place, bits, to->one ? 1 : n, texels, normalized, linear, way);
+  to->run = to->row = !to->one && are_run(place, n, (int32_t)texels);
+  to->even = to->one || to->run;
+  put_each(to, place, to->even ? 1 : n, (int32_t)texels, linear, way);
+  if (!to->even) compare_lanes(to, n);
 }
-/* Texels of all lanes, where those of one are all lanes'. */
+/* Texels of all lanes, where those of lane 0 tell them. */
 static void fill_lanes(struct axis *to, unsigned n) {
-  if (!to->one) return;
-  const int32_t first = to->first[0], second = to->second[0], part = to->part[0];
-  for (unsigned l = 0; l < n; l++) to->first[l] = first, to->second[l] = second, to->part[l] = part;
+  if (!to->one && !to->run) return;
+  const int32_t first = to->first[0], second = to->second[0], part = to->part[0], step = to->run;
+  for (unsigned l = 0; l < n; l++) {
+    to->first[l] = first + step * (int32_t)l, to->second[l] = second + step * (int32_t)l;
+    to->part[l] = part;
+  }
 }
 /* Whole coordinates, of a texel each. */
 static void find_whole(struct axis *to, const uint32_t *numbers, unsigned n, uint32_t texels, bool border) {
@@ -189,7 +222,7 @@ MX__INL void copy_row(unsigned char *to, const unsigned char *from, unsigned byt
   }
 }
 /* Where texels lie: those of a slice at the first or second place of either axis. */
-MX__INL void find_places(uint64_t *to, const struct mx_texels *t, unsigned texel, const int32_t *x, const int32_t *y,
+MX__INL void find_texels(uint64_t *to, const struct mx_texels *t, unsigned texel, const int32_t *x, const int32_t *y,
                          const int32_t *z, unsigned n, const unsigned char *border) {
   const uint64_t base = (uint64_t)(uintptr_t)t->bytes, outside = (uint64_t)(uintptr_t)border;
   const uint32_t row = (uint32_t)t->row, slice = (uint32_t)t->slice;
@@ -253,7 +286,7 @@ static uint64_t put_weights(struct mx_slice *to, struct axis *x, struct axis *y,
 /* The places of n lanes from l on, at corner c. */
 MX__INL void find_corner(uint64_t *to, const struct taken *k, const struct axis *x, const struct axis *y,
                          const int32_t *z, unsigned c, unsigned l, unsigned n) {
-  find_places(to, k->t, k->f->texel, (c & 1 ? x->second : x->first) + l, (c >> 1 ? y->second : y->first) + l,
+  find_texels(to, k->t, k->f->texel, (c & 1 ? x->second : x->first) + l, (c >> 1 ? y->second : y->first) + l,
               z ? z + l : NULL, n, k->border);
 }
 static void take_each(struct mx_slice *to, const struct taken *k, const struct axis *x, const struct axis *y,
