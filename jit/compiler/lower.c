@@ -715,6 +715,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->marks = marks;
   l->slots_spilled = a->slots_in_memory;
   l->kernel = a->f->flags & MX_FUNC_KERNEL;
+  for (uint32_t k = 0; k < a->nins; k++) l->uses_images |= mx__effect(a->ins[k].op) == MX_DOES_IMAGE;
   char name[48];
   gcc_jit_param *params[3] = {gcc_jit_context_new_param(c, NULL, j->t_pu8, "x"),
                               gcc_jit_context_new_param(c, NULL, j->t_u32, "entry"),

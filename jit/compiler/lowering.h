@@ -128,7 +128,7 @@ struct lw {
   /* as float_in and raw_in of struct ja_block, before the instruction; raw also after it */
   uint64_t *flt, *raw, *raw_after;
   struct lw_exits *exits;
-  bool kernel;
+  bool kernel, uses_images;
   struct lw_shape {
     gcc_jit_lvalue *min, *max, *low, *kind;
     bool steps; /* min to kind are computed here, and lie in the shape's cell in the spill area */

@@ -549,15 +549,24 @@ static gcc_jit_rvalue *interleave(struct lw *l, gcc_jit_rvalue *const *v, unsign
       .r[0];
 }
 
+/* Whether rows of single elements are prefetched: in kernels that use images, of which one instruction is a thousand of
+ * the processor's, so that it is far from the next warp's loads while it waits for these. Where the next row is loaded
+ * at once, the prefetch costs as much as it saves (saxpy of make bench-foreign took a fifth longer). */
+static bool is_far_from_next(const struct lw *l, const struct access *ac) {
+  const unsigned space = mx_w_mod(*l->ins->w) >> 2;
+  return l->uses_images && ac->load && (space == MX_GLOBAL || space == MX_GENERIC) && !is_in_loop(l);
+}
 /* Moves a row that begins at q, n elements for each lane. Kernels that access pairs and quads stream through memory, so
  * for these the bytes that the blocks behind this one will need are prefetched: the processor's prefetcher stops at the
  * end of a page, which is often the end of a block's part. */
 static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *q, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
+  const bool far = ac->n == 1 && is_far_from_next(l, ac);
   for (unsigned c = 0; c < l->nc; c++) {
     const uint64_t at = (uint64_t)j->w * c * ac->bytes;
     gcc_jit_rvalue *v[4];
     if (ac->n == 1) {
+      if (far && at % 64 == 0) jx_prefetch(j, lw_vector(l, q, at + LW_PREFETCH, false));
       if (ac->load) lw_load_chunk(l, 0, c, lw_at(l, q, at), NULL, ac->type, false);
       else lw_store_chunk(l, ac->value, c, lw_at(l, q, at), lanes[c], ac->type, false);
       continue;
