@@ -38,18 +38,31 @@ static void limit(int what, rlim_t most) {
 }
 
 static int said_on = STDERR_FILENO; /* unlike that, open while the compiler runs: compile() */
-/* Allocation failures: most of the code here, libgccjit above all, does not check for them. A process that compiles
- * once may end anywhere, but says why. */
-#ifdef __SANITIZE_ADDRESS__ /* with the sanitizer, it reports failures itself */
-static void say_when_dying(void) {}
-#else
-static void has_died(int sig) {
-  static const char out[] = "mx-jitc: out of memory, or a fault in the compiler\n", late[] = "mx-jitc: took too long\n";
-  if (sig == SIGXCPU) (void)!write(said_on, late, sizeof late - 1);
-  else (void)!write(said_on, out, sizeof out - 1);
+static int notes = -1;              /* what it writes there meanwhile */
+static void end_with(const char *text) {
+  (void)!write(said_on, text, strlen(text));
   _exit(4);
 }
-static void say_when_dying(void) {
+static const char died[] = "mx-jitc: out of memory, or a fault in the compiler\n";
+/* Allocation failures: most of the code here, libgccjit above all, does not check for them, or ends the process. One
+ * that compiles once may end anywhere, but says why: by what the compiler has written, without its notes. */
+static void say_why_it_ended(void) {
+  static char text[1 << 16];
+  if (notes < 0) return;
+  const ssize_t n = pread(notes, text, sizeof text - 1, 0);
+  bool said = false;
+  for (char *line = strtok(text, "\n"); n > 0 && line; line = strtok(NULL, "\n")) {
+    if (strstr(line, ": note: ")) continue;
+    said = true;
+    dprintf(said_on, "mx-jitc: %s\n", line);
+  }
+  end_with(said ? "" : died);
+}
+#ifdef __SANITIZE_ADDRESS__ /* with the sanitizer, it reports failures itself */
+static void catch_signals(void) {}
+#else
+static void has_died(int sig) { end_with(sig == SIGXCPU ? "mx-jitc: took too long\n" : died); }
+static void catch_signals(void) {
   static unsigned char stack[1 << 16];
   static const int signals[] = {SIGABRT, SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGXCPU};
   struct sigaction a = {.sa_handler = has_died, .sa_flags = SA_ONSTACK};
@@ -57,6 +70,10 @@ static void say_when_dying(void) {
   for (size_t k = 0; k < sizeof signals / sizeof *signals; k++) sigaction(signals[k], &a, NULL);
 }
 #endif
+static void say_when_dying(void) {
+  catch_signals();
+  atexit(say_why_it_ended);
+}
 
 /* A compile touches twenty megabytes and more, each page once. Where the system has huge pages, using them saves a
  * third of the page faults and up to 8 % of the time. */
@@ -147,13 +164,13 @@ static void leave_out_passes(gcc_jit_context *c) {
     p += n;
   }
 }
-/* The compiler notes on standard error each pass that is left out; its errors it keeps for whoever asks. `shows`: it
- * writes there what somebody wants to see. */
+/* The compiler notes on standard error each pass that is left out, and keeps its errors for whoever asks, save those
+ * that end the process: say_why_it_ended(). `shows`: it writes there what somebody wants to see. */
 static void compile(gcc_jit_context *c, const char *path, bool shows) {
-  const int null = shows ? -1 : open("/dev/null", O_WRONLY | O_CLOEXEC), kept = null < 0 ? -1 : dup(STDERR_FILENO);
-  if (kept >= 0) said_on = kept, dup2(null, STDERR_FILENO);
+  const int kept = shows ? -1 : fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+  if (kept >= 0 && (notes = memfd_create("notes", MFD_CLOEXEC)) >= 0) said_on = kept, dup2(notes, STDERR_FILENO);
   gcc_jit_context_compile_to_file(c, GCC_JIT_OUTPUT_KIND_ASSEMBLER, path);
-  if (kept >= 0) dup2(kept, STDERR_FILENO), said_on = STDERR_FILENO;
+  if (notes >= 0) dup2(kept, STDERR_FILENO), said_on = STDERR_FILENO, notes = -1;
 }
 
 /* An object without a signature is not loaded, so one that was not finished, for whatever reason, is not used. */

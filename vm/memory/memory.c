@@ -116,7 +116,7 @@ static mx_status region_commit(struct mx_region *r, uint64_t top) {
   if (top <= r->committed) return MX_OK;
   uint64_t want = round_up(top, COMMIT_STEP);
   if (want > r->capacity) want = r->capacity;
-  if (mprotect(r->map + r->committed, want - r->committed, PROT_READ | PROT_WRITE)) return MX_OUT_OF_DEVICE_MEMORY;
+  if (mprotect(r->map + r->committed, want - r->committed, PROT_READ | PROT_WRITE)) return MX_OUT_OF_MEMORY;
   r->committed = want;
   return MX_OK;
 }
