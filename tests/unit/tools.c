@@ -142,7 +142,8 @@ static void generators(void **state) {
 static void comparison(void **state) {
   (void)state;
   float x[] = {1, NAN, 0.0f, -1}, y[] = {1.0000001f, -NAN, -0.0f, -1};
-  struct data a = {(unsigned char *)x, sizeof x, elem_find("f32", 3), {4}, 1, false, false, false}, b = a;
+  struct data a = {.bytes = (unsigned char *)x, .size = sizeof x, .type = elem_find("f32", 3), .dims = {4}, .ndims = 1};
+  struct data b = a;
   b.bytes = (unsigned char *)y;
   char *why = NULL;
   assert_true(data_equal(&a, &b, 1, &why));
@@ -153,7 +154,8 @@ static void comparison(void **state) {
   assert_non_null(strstr(why, "3 of 4 differ"));
   free(why);
   float lo = -1e-45f, hi = 1e-45f; /* neighbours of zero on both sides are two steps apart */
-  struct data p = {(unsigned char *)&lo, 4, elem_find("f32", 3), {1}, 1, false, false, false}, q = p;
+  struct data p = {.bytes = (unsigned char *)&lo, .size = 4, .type = elem_find("f32", 3), .dims = {1}, .ndims = 1};
+  struct data q = p;
   q.bytes = (unsigned char *)&hi;
   assert_true(data_equal(&p, &q, 2, &why));
   assert_false(data_equal(&p, &q, 1, &why));

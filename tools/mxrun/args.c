@@ -145,6 +145,7 @@ static bool make_like(struct data *d, const struct data *of) {
   d->bytes = calloc(of->size ? of->size : 1, 1);
   d->zeros = true;
   d->text = false;
+  d->no_memory = !d->bytes;
   return d->bytes != NULL;
 }
 /* A text's length is that of its letters. */
@@ -231,7 +232,11 @@ static void set(struct args *a, const bool *made_before, struct arg *g, const ch
   else if (*s == '@') made = data_read(&g->data, s + 1, &why) ? DATA_MADE : DATA_BAD;
   else made = data_generate(&g->data, s, &why);
   if (made == DATA_BAD)
-    REFUSE(f, *s == '@' ? CLI_REFUSED : CLI_USAGE, "argument %s: %s", who,
+    REFUSE(f,
+           g->data.no_memory ? CLI_HOST
+           : *s == '@'       ? CLI_REFUSED
+                             : CLI_USAGE,
+           "argument %s: %s", who,
            why      ? why
            : reason ? reason
                     : "out of memory");

@@ -93,7 +93,7 @@ static int launch_side(struct side *s, const struct comparison *c, struct outcom
   if (o->status == MX_TRAPPED || o->status == MX_STEP_LIMIT || (o->status == MX_OK && fetch_args(&s->args, s->device)))
     return CLI_DONE;
   fprintf(stderr, "mxrun: %s\n", o->error ? o->error : "the buffers could not be copied back");
-  return o->error ? exit_status_of(o->status) : CLI_HOST;
+  return o->error ? exit_status_of(s->device, o->status) : CLI_HOST;
 }
 
 /* The first byte of the buffers that differs; NULL: none. */

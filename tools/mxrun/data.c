@@ -21,6 +21,11 @@ void data_free(struct data *d) {
   free(d->bytes);
   *d = (struct data){0};
 }
+/* What could not be made, for a reason that stays. */
+static void drop(struct data *d) {
+  free(d->bytes);
+  *d = (struct data){.no_memory = d->no_memory};
+}
 
 /* ---- generators -------------------------------------------------------------------------------------------*/
 static uint64_t mix(uint64_t *state) { /* splitmix64: small, and the same everywhere */
@@ -78,7 +83,7 @@ enum data_result data_generate(struct data *d, const char *s, char **why) {
     return *why = format("'%s': %s takes no value", s, names[kind]), DATA_BAD;
   if ((bad = parse_shape(d, at + 1))) return *why = format("'%s': %s", s, bad), DATA_BAD;
   d->bytes = calloc(d->size ? d->size : 1, 1);
-  if (!d->bytes) return *why = format("'%s': not enough memory", s), DATA_BAD;
+  if (!d->bytes) return d->no_memory = true, *why = format("'%s': not enough memory", s), DATA_BAD;
   const struct elem *e = d->type;
   uint64_t count = data_count(d), state = 0;
   unsigned char value[8] = {0};
@@ -147,7 +152,7 @@ static bool read_picture(struct data *d, const char *path, const struct elem *to
   const char *reason = NULL;
   size_t size;
   unsigned char *file = (unsigned char *)cli_read_file(path, DATA_LIMIT, &size, &reason);
-  if (file && !image_read(d, file, size, &reason)) data_free(d);
+  if (file && !image_read(d, file, size, &reason)) drop(d);
   free(file);
   if (reason) return *why = format("%s: %s", path, reason), false;
   if (to) convert(d, to);
@@ -167,7 +172,7 @@ bool data_read(struct data *d, const char *path, char **why) {
   if (typed) return read;
   unsigned char *bytes = (unsigned char *)cli_read_file(path, DATA_LIMIT, &size, &reason);
   if (bytes && has_suffix(path, ".npy")) {
-    if (!npy_read(d, bytes, size, &reason)) data_free(d);
+    if (!npy_read(d, bytes, size, &reason)) drop(d);
     free(bytes);
   } else if (bytes) {
     *d = (struct data){.bytes = bytes, .size = size};

@@ -19,9 +19,10 @@ struct data {
   const struct elem *type;  /* NULL: bytes of unknown type, taken as u8 */
   uint64_t dims[DATA_DIMS]; /* in memory order, slowest first; ndims 0: as long as it is */
   unsigned ndims;
-  bool zeros; /* made as such: nothing else is in it */
-  bool text;  /* with a 0 behind its letters, which its length does not count */
-  bool unset; /* zeros, and nobody is said to have written them */
+  bool zeros;     /* made as such: nothing else is in it */
+  bool text;      /* with a 0 behind its letters, which its length does not count */
+  bool unset;     /* zeros, and nobody is said to have written them */
+  bool no_memory; /* why there are no bytes */
 };
 void data_free(struct data *d);
 uint64_t data_count(const struct data *d); /* whole elements */

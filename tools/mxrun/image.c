@@ -77,7 +77,7 @@ bool image_read(struct data *d, const unsigned char *file, size_t size, const ch
   uint64_t bytes = (uint64_t)image.width * image.height * channels;
   *why = NULL;
   if (bytes > IMAGE_LIMIT) *why = "the picture is too large";
-  else if (!(d->bytes = malloc(bytes))) *why = "not enough memory";
+  else if (!(d->bytes = malloc(bytes))) d->no_memory = true, *why = "not enough memory";
   else if (!png_image_finish_read(&image, NULL, d->bytes, 0, NULL)) *why = "the picture is damaged";
   png_image_free(&image);
   if (*why) return false;

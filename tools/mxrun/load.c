@@ -52,10 +52,13 @@ mx_device *open_device(const struct machine *m) {
   return NULL;
 }
 
-int exit_status_of(mx_status s) {
+int exit_status_of(mx_device *d, mx_status s) {
+  mx_trap_info trap = {.struct_size = sizeof trap};
   switch (s) {
   case MX_OK: return CLI_DONE;
   case MX_TRAPPED:
+    if (mx_device_trap(d, &trap) == MX_OK && trap.kind == MX_TRAP_HOST_MEMORY) return CLI_HOST;
+    return CLI_TRAPPED;
   case MX_STEP_LIMIT:
   case MX_TIME_LIMIT:
   case MX_INTERRUPTED: return CLI_TRAPPED;

@@ -44,7 +44,8 @@ mx_kernel *kernel_of(mx_module *module, const char *kernel, const char *name, in
 void kernel_shape(mx_kernel *kernel, mx_launch_config *config, bool block_given);
 /* The device's last error, or the status's text; malloc'ed. */
 char *failure_text(mx_device *d, mx_status s);
-int exit_status_of(mx_status s);
+/* Of the last call on d, which ended with s. */
+int exit_status_of(mx_device *d, mx_status s);
 
 /* ---- launch.c: a launch that can be interrupted and shows that it lives ----------------------------------*/
 mx_status launch_watched(mx_device *d, mx_kernel *k, const mx_launch_config *config, const void *params, size_t bytes,

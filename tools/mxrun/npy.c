@@ -115,7 +115,7 @@ bool npy_read(struct data *d, const unsigned char *file, size_t size, const char
   if (!d->ndims) d->ndims = 1, d->dims[0] = 1;
   d->size = have;
   d->bytes = malloc(have ? have : 1);
-  if (!d->bytes) return *why = "not enough memory", false;
+  if (!d->bytes) return d->no_memory = true, *why = "not enough memory", false;
   memcpy(d->bytes, file + start + length, have);
   if (swap && d->type->size > 1)
     for (uint64_t k = 0; k < have; k += d->type->size)

@@ -416,7 +416,7 @@ static int run_jobs(struct jobs *all, mx_device *d, const struct showing *show, 
     if (show->json && all->n > 1) text_printf(&j, "}");
   }
   if (show->json && all->n > 1) text_printf(&j, "]");
-  int status = exit_status_of(s);
+  int status = exit_status_of(d, s);
   if (show->json && out->printed.s) text_printf(&j, ", \"output\": "), text_json(&j, out->printed.s);
   if (s == MX_OK) status = show_wishes(last, d, show, &j, status);
   if (show->check) {

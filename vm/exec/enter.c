@@ -28,11 +28,12 @@ static bool push_frames(struct mx_exec *x, const struct mx_jit_code *code, uint3
   const uint32_t levels = code->frames[number].level;
   for (uint32_t k = number; k; k = code->frames[k].parent) way[code->frames[k].level] = &code->frames[k];
   frames[0] = x->frame;
+  mx_trap_kind why;
   for (uint32_t v = 1; v <= levels; v++) {
-    frames[v] = mx__frame_push(x, frames[v - 1], call_of(x, code, way[v]), function_of(x, way[v]), lanes[v]);
+    frames[v] = mx__frame_push(x, frames[v - 1], call_of(x, code, way[v]), function_of(x, way[v]), lanes[v], &why);
     if (frames[v]) continue;
     while (--v) mx__frame_end(x, frames[v]);
-    mx__trap_at(x, call_of(x, code, way[1]), MX_TRAP_STACK_OVERFLOW, x->mask, NULL);
+    mx__trap_at(x, call_of(x, code, way[1]), why, x->mask, NULL);
     return false;
   }
   return true;

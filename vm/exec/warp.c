@@ -9,8 +9,9 @@
 /* ---- frames ---------------------------------------------------------------------------------------------*/
 #define FRAME_BYTES_LIMIT (2ull << 30) /* of all warps of a launch */
 
-/* `room`: bytes behind the slots. */
-static struct mx_frame *frame_new(struct mx_exec *x, const struct mx_pfunc *fn, size_t room, bool clean) {
+/* `room`: bytes behind the slots. NULL: *why. */
+static struct mx_frame *frame_new(struct mx_exec *x, const struct mx_pfunc *fn, size_t room, bool clean,
+                                  mx_trap_kind *why) {
   size_t need = sizeof(struct mx_frame) + fn->frame_bytes + room;
   struct mx_frame **at = &x->free_frames;
   for (int tries = 0; *at && tries < 16; tries++, at = &(*at)->parent)
@@ -25,12 +26,12 @@ static struct mx_frame *frame_new(struct mx_exec *x, const struct mx_pfunc *fn, 
   size_t size = (need + 63) / 64 * 64;
   if (atomic_fetch_add(&x->launch->frame_bytes, size) + size > FRAME_BYTES_LIMIT) {
     atomic_fetch_sub(&x->launch->frame_bytes, size);
-    return NULL;
+    return *why = MX_TRAP_STACK_OVERFLOW, NULL;
   }
   struct mx_frame *f = aligned_alloc(64, size);
   if (!f) {
     atomic_fetch_sub(&x->launch->frame_bytes, size);
-    return NULL;
+    return *why = MX_TRAP_HOST_MEMORY, NULL;
   }
   f->size = size;
   f->compiled = f->open = 0;
@@ -371,11 +372,11 @@ bool mx__take_lanes_out(struct mx_exec *x, uint64_t m) {
 
 /* ---- calls ----------------------------------------------------------------------------------------------*/
 struct mx_frame *mx__frame_push(struct mx_exec *x, struct mx_frame *parent, const struct mx_insn *i,
-                                const struct mx_pfunc *fn, uint64_t lanes) {
+                                const struct mx_pfunc *fn, uint64_t lanes, mx_trap_kind *why) {
   const uint64_t local_base = mx__local_top(parent);
   if (parent->depth + 1 >= x->launch->call_depth || local_base + fn->func->local_bytes > x->launch->local_bytes)
-    return NULL;
-  struct mx_frame *f = frame_new(x, fn, 0, true);
+    return *why = MX_TRAP_STACK_OVERFLOW, NULL;
+  struct mx_frame *f = frame_new(x, fn, 0, true, why);
   if (!f) return NULL;
   f->parent = parent;
   f->fn = fn;
@@ -389,8 +390,9 @@ struct mx_frame *mx__frame_push(struct mx_exec *x, struct mx_frame *parent, cons
 /* The current split calls function number `callee` with the operands behind the results. */
 static const struct mx_insn *call(struct mx_exec *x, const struct mx_insn *i, uint32_t callee, const mx_ref *args) {
   const struct mx_pfunc *fn = &x->prep->funcs[callee];
-  struct mx_frame *f = mx__frame_push(x, x->frame, i, fn, x->mask);
-  if (!f) return mx__trap_at(x, i, MX_TRAP_STACK_OVERFLOW, x->mask, NULL);
+  mx_trap_kind why;
+  struct mx_frame *f = mx__frame_push(x, x->frame, i, fn, x->mask, &why);
+  if (!f) return mx__trap_at(x, i, why, x->mask, NULL);
   uint32_t lanes = x->lanes;
   for (uint32_t k = 0; k < fn->func->nargs; k++) {
     const void *from = mx__operand(x, args[k]);
@@ -447,7 +449,8 @@ const struct mx_insn *mx__return_lanes(struct mx_exec *x, const struct mx_insn *
 /* ---- a warp's life ----------------------------------------------------------------------------------------*/
 struct mx_frame *mx__frame_first(struct mx_exec *x, uint32_t room, bool clean) {
   const struct mx_pfunc *fn = &x->prep->funcs[x->prep->kernel];
-  struct mx_frame *f = frame_new(x, fn, room, clean);
+  mx_trap_kind why; /* the same to all who ask */
+  struct mx_frame *f = frame_new(x, fn, room, clean, &why);
   if (!f) return NULL;
   f->parent = NULL;
   f->fn = fn;

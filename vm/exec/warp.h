@@ -18,9 +18,9 @@ static inline uint64_t mx__local_top(const struct mx_frame *f) {
 }
 
 /* A frame below f that instruction i of its function, a call of `fn`, makes for `lanes`, but for its arguments. NULL:
- * there is no room. */
+ * *why. */
 struct mx_frame *mx__frame_push(struct mx_exec *x, struct mx_frame *f, const struct mx_insn *i,
-                                const struct mx_pfunc *fn, uint64_t lanes);
+                                const struct mx_pfunc *fn, uint64_t lanes, mx_trap_kind *why);
 /* A frame for a warp that begins: `room` bytes behind its slots; `clean`: these are zero. NULL: out of memory. */
 struct mx_frame *mx__frame_first(struct mx_exec *x, uint32_t room, bool clean);
 /* Begins a warp at the kernel's entry with the lanes of `live`. */
