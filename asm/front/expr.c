@@ -181,13 +181,14 @@ static struct expr add(struct front *f, struct expr a, struct expr b, struct ir_
   }
   bool fine = a.kind == EX_INT && b.kind == EX_INT && !a.negated && !b.negated && !a.minus && !b.minus;
   if (fine && b.index && !b.base && !a.index) {
-    a.index = b.index, a.index_loc = b.index_loc, a.scale = b.scale;
+    a.index = b.index, a.index_suffix = b.index_suffix, a.index_loc = b.index_loc, a.scale = b.scale;
   } else if (fine && a.index && !a.base && b.base && !b.index) {
-    b.index = a.index, b.index_loc = a.index_loc, b.scale = a.scale, b.value += a.value;
+    b.index = a.index, b.index_suffix = a.index_suffix, b.index_loc = a.index_loc, b.scale = a.scale;
+    b.value += a.value;
     return b;
   } else if (fine && a.base && !a.index && b.base && !b.index) {
-    a.index = b.base, a.index_loc = b.loc, a.scale = 1;
-    fine = !b.suffix && !b.generic;
+    a.index = b.base, a.index_suffix = b.suffix, a.index_loc = b.loc, a.scale = 1;
+    fine = !b.generic;
   } else if (fine && has_name(&b)) {
     fine = false;
   }
@@ -232,13 +233,13 @@ static struct expr operation(struct front *f, int op, struct expr a, struct expr
     return a;
   }
   if (op == '*' && pure(&b) && a.kind == EX_INT && a.base && !a.index && !a.value && !a.generic && !a.negated &&
-      !a.minus && !a.suffix) {
-    a.index = a.base, a.index_loc = a.loc, a.scale = (int64_t)b.value;
-    a.base = NULL;
+      !a.minus) {
+    a.index = a.base, a.index_suffix = a.suffix, a.index_loc = a.loc, a.scale = (int64_t)b.value;
+    a.base = a.suffix = NULL;
     return a;
   }
   if (op == '*' && pure(&a) && b.kind == EX_INT && b.base && !b.index && !b.value && !b.generic && !b.negated &&
-      !b.minus && !b.suffix)
+      !b.minus)
     return operation(f, op, b, a, loc);
   a = need_integer(f, a);
   if (a.kind != EX_BAD) b = need_integer(f, b);

@@ -30,7 +30,7 @@ struct expr {
       has_inner; /* name[element]; has_inner: `(inner)` stands for the base, value is what is added to it */
   uint64_t value;
   double real;
-  struct name *base, *suffix, *index;
+  struct name *base, *suffix, *index, *index_suffix; /* a suffix: ".x" of "%tid.x" */
   int64_t scale;
   uint64_t element, inner;
   const char *bytes;

@@ -489,7 +489,7 @@ bool mx__value_reg(struct lower *l, struct val *v, int type) {
 /* index * scale + base into one register; the index extends by its declared sign. */
 static bool scaled_address(struct lower *l, const struct expr *e, struct val *base) {
   struct front *f = l->f;
-  struct expr ie = {.kind = EX_INT, .base = e->index, .loc = e->index_loc};
+  struct expr ie = {.kind = EX_INT, .base = e->index, .suffix = e->index_suffix, .loc = e->index_loc};
   struct opnd io = {.e = ie, .number = base->number};
   struct vals iv = {0};
   struct opnd *kept = mx__arena_alloc(f->arena, sizeof *kept);
