@@ -530,10 +530,13 @@ static gcc_jit_rvalue *extreme_v3(struct jx *j, bool larger, gcc_jit_rvalue *x, 
   gcc_jit_extended_asm_add_input_operand(a, NULL, "x", jx_bits(j, j->vf32, y));
   return jx_rv(d);
 }
+/* A gather takes as long without any lane as with all, and where few lanes run most chunks have none. */
 static gcc_jit_rvalue *gather_v3(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index,
                                  unsigned scale, gcc_jit_rvalue *m) {
-  char text[64];
-  snprintf(text, sizeof text, wide ? "vpgatherdq %%1, (%%2,%%x3,%u), %%0" : "vpgatherdd %%1, (%%2,%%3,%u), %%0", scale);
+  char text[96];
+  snprintf(text, sizeof text,
+           "vptest %%1, %%1\n\tjz 1f\n\tvpgatherd%s (%%2,%%%s3,%u), %%0\n1:", wide ? "q %1," : "d %1,", wide ? "x" : "",
+           scale);
   gcc_jit_lvalue *d = jx_local(j, V(wide)), *k = jx_local(j, V(wide));
   jx_set(j, d, none(j, wide));
   jx_set(j, k, lanes_of(j, wide, m, h));

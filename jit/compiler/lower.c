@@ -770,6 +770,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->asked_in = lw_need(8 * (size_t)a->words * a->nblocks);
   l->runs = lw_need(sizeof *l->runs * (a->nblocks + 1));
   l->run_member = lw_need(a->nins + 1);
+  l->looks_like_row = lw_need(a->nins + 1);
   l->saved = lw_need(8 * a->words), l->saved_in = lw_need(8 * (size_t)a->words * a->nblocks);
   l->steadies = lw_need(a->nblocks + 1);
   lw_integers_find(l);

@@ -169,7 +169,8 @@ struct lw {
   struct lw_run *runs; /* by block */
   /* by instruction: the row of its block's run that it goes through, counted from 1; 0: none */
   unsigned char *run_member;
-  struct lw_run *run; /* the run that is being built, and in which version */
+  bool *looks_like_row; /* by instruction: an access whose address most likely is a row; see shared_runs.c */
+  struct lw_run *run;   /* the run that is being built, and in which version */
   enum { LW_OTHERWISE, LW_GUESSED, LW_TILE, LW_VERSIONS } version;
   bool moving; /* the instruction advances a slot that has a shape, by the same step for all lanes */
   struct {
@@ -473,6 +474,10 @@ bool lw_run_asks_lanes(const struct lw *l, uint32_t k);
 void lw_run_version_begin(struct lw *l);
 void lw_run_loop_begin(struct lw *l, uint32_t from, uint32_t end);
 void lw_run_chunk(struct lw *l);
+/* quads.c: n vectors as loaded, in which each lane's n elements are adjacent, become one vector for each element; and
+ * the inverse, of which vector number t is returned. */
+void lw_deinterleave(struct lw *l, gcc_jit_rvalue **v, unsigned n);
+gcc_jit_rvalue *lw_interleave(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, unsigned t);
 /* memory.c: a chunk of elements at a host address q, all of its lanes or those of a mask (`lanes` not NULL). same: all
  * lanes load one element. own: inactive lanes' bytes may be written back unchanged. */
 void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type,

@@ -292,8 +292,71 @@ static gcc_jit_rvalue *where_lanes_run(struct lw *l, gcc_jit_rvalue *q, gcc_jit_
       l, GCC_JIT_BINARY_OP_PLUS, there,
       u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, u64_op(l, GCC_JIT_BINARY_OP_MINUS, q, there), jx_keep(j, all)));
 }
-/* Accesses through a slot with a shape, chunk by chunk: a row, a uniform address, or else a gather, which needs a
- * 32-bit slot. full: for loads of narrow elements, in_all_chunks(). */
+/* Whether narrow elements are gathered: as the aligned 32-bit words that contain them, which never cross a page,
+ * shifted down afterwards. */
+static bool gathers_narrow(const struct lw *l, const struct access *ac) {
+  return ac->load && l->j.isa->choose; /* a level that has `choose` can also shift each lane by its own count */
+}
+static void gather_narrow(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
+                          unsigned scale, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *word = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, ~3ull)));
+  gcc_jit_rvalue *behind = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, 3));
+  const jv odd = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, behind, j->t_u32));
+  for (unsigned c = 0; c < l->nc; c++) {
+    jv at = {.t = MX_T_u32, .r = {index[c], index[c]}};
+    if (scale > 1) at = jv_bin(j, JX_SHL, MX_T_u32, at, jv_k(j, MX_T_u32, (uint64_t)__builtin_ctz(scale)));
+    at = jv_bin(j, JX_ADD, MX_T_u32, at, odd);
+    const jv aligned = jv_bin(j, JX_AND, MX_T_u32, at, jv_k(j, MX_T_u32, ~3u)),
+             bits = jv_bin(j, JX_SHL, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, at, jv_k(j, MX_T_u32, 3)),
+                           jv_k(j, MX_T_u32, 3));
+    gcc_jit_rvalue *v = j->isa->gather(j, false, 0, word, aligned.r[0], 1, lanes[c]);
+    jv e = jv_bin(j, JX_SHR, MX_T_u32, (jv){.t = MX_T_u32, .r = {v, v}}, bits);
+    e = jv_bin(j, JX_AND, MX_T_u32, e, jv_k(j, MX_T_u32, jx_bitsof(ac->type) == 8 ? 0xFF : 0xFFFF));
+    put_element(l, 0, c, ac->type, e);
+  }
+}
+/* Whether the access is made element by element, by numbers of 32 bits, where it is no row. Not if it most likely is
+ * one: the code for it would take a third of the time to compile kernels that load and store matrices. */
+static bool has_elements(const struct lw *l, const struct access *ac) {
+  return !l->one_lane && l->j.isa->choose && (!is_narrow(ac) || gathers_narrow(l, ac)) &&
+         !l->looks_like_row[l->ins - l->a->ins];
+}
+static void element_by_element(struct lw *l, const struct access *ac, gcc_jit_rvalue *host,
+                               gcc_jit_rvalue *const *index, unsigned scale, gcc_jit_rvalue *const *lanes) {
+  if (is_narrow(ac)) gather_narrow(l, ac, host, index, scale, lanes);
+  else one_by_one(l, ac, host, index, scale, lanes);
+}
+/* Elements through a slot with a shape, whose bounds are checked: the slot's distances from its least value are
+ * numbers of 32 bits, unless the greatest one is too large. Not in shared memory, where such slots are rows or the same
+ * in all lanes, and loops have dozens of accesses through them: lu_corner would take 1.4 times as long to compile. */
+static void by_distance_from_least(struct lw *l, const struct access *ac, gcc_jit_rvalue *host,
+                                   gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  const struct lw_base *base = lw_base(l);
+  const struct lw_shape *sh = &l->shapes[base->slot];
+  const bool long_slot = base->slot >= l->a->f->npred + l->a->f->n32;
+  const unsigned type = long_slot ? MX_T_u64 : MX_T_u32, scale = (unsigned)(base->pre_scale * base->post_scale);
+  gcc_jit_block *by_distance = lw_new_block(l, "by_distance");
+  lw_split(l,
+           lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_GT,
+                                 u64_op(l, GCC_JIT_BINARY_OP_MINUS, jx_rv(sh->max), jx_rv(sh->min)),
+                                 lw_u64(l, (INT32_MAX - 3) / scale))),
+           ac->slow, by_distance);
+  j->b = by_distance;
+  gcc_jit_rvalue *min = long_slot ? jx_rv(sh->min) : gcc_jit_context_new_cast(j->c, NULL, jx_rv(sh->min), j->t_u32);
+  const jv least = jv_broadcast(j, type, jx_keep(j, min));
+  gcc_jit_rvalue *index[LW_CHUNKS];
+  for (unsigned c = 0; c < l->nc; c++) {
+    const jv v = jv_bin(j, JX_SUB, type, lw_get(l, base->slot, type, c), least);
+    index[c] = jx_keep(j, (long_slot ? jv_cvt(j, MX_T_u32, MX_T_u64, v) : v).r[0]);
+  }
+  gcc_jit_rvalue *from = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, jx_rv(sh->min), scale));
+  element_by_element(l, ac, jx_keep(j, from), index, scale, lanes);
+  lw_go(l, ac->end);
+}
+/* Accesses through a slot with a shape, chunk by chunk: a row, a uniform address, or else element by element. full: for
+ * loads of narrow elements, in_all_chunks(). */
 static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *lanes,
                       gcc_jit_rvalue *full) {
   struct jx *j = &l->j;
@@ -302,8 +365,7 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
   const bool long_slot = base->slot >= l->a->f->npred + l->a->f->n32;
   const uint64_t scale = base->pre_scale * base->post_scale;
   const unsigned bit = lw_shape_bit(base, ac->bytes);
-  const bool gathers =
-      !long_slot && !is_narrow(ac) && (scale == 1 || scale == 2 || scale == 4 || scale == 8) && base->pre_scale == 1;
+  const bool scalable = scale == 1 || scale == 2 || scale == 4 || scale == 8;
   gcc_jit_rvalue *index[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) index[c] = lw_get(l, base->slot, long_slot ? MX_T_u64 : MX_T_u32, c).r[0];
   gcc_jit_rvalue *there =
@@ -342,10 +404,13 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
     lw_go(l, ac->end);
     j->b = others;
   }
-  if (gathers) {
+  if (scalable && !long_slot && !is_narrow(ac) && base->pre_scale == 1) {
     one_by_one(l, ac, host, index, (unsigned)scale, lanes);
     lw_go(l, ac->end);
-  } else lw_go(l, ac->slow);
+  } else if (scalable && (long_slot || base->pre_scale == 1) && mx_w_mod(*l->ins->w) >> 2 != MX_SHARED &&
+             has_elements(l, ac))
+    by_distance_from_least(l, ac, host, lanes);
+  else lw_go(l, ac->slow);
 }
 
 gcc_jit_rvalue *lw_shape_place(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *host, unsigned c) {
@@ -505,50 +570,6 @@ static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t 
   return piece;
 }
 
-/* The vector whose lane k is element from[k] of the concatenation of x and y. */
-static gcc_jit_rvalue *pick(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y, const unsigned *from) {
-  struct jx *j = &l->j;
-  gcc_jit_rvalue *lane[JX_MOST_LANES];
-  for (unsigned k = 0; k < j->w; k++) lane[k] = jx_int(j, j->t_u32, from[k]);
-  return j->isa->choose(j, (gcc_jit_rvalue *[]){x, y}, 2,
-                        gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, (int)j->w, lane));
-}
-/* Deinterleaves n vectors as loaded, in which each lane's n elements are adjacent, into one vector for each element.
- * Quads take two steps: the first one collects elements 2 * (t % 2) and the next one, for half t / 2 of the lanes. */
-static void deinterleave(struct lw *l, gcc_jit_rvalue **v, unsigned n) {
-  const unsigned w = l->j.w, half = w / 2;
-  unsigned from[JX_MOST_LANES];
-  gcc_jit_rvalue *first_step[4];
-  for (unsigned t = 0; t < n; t++) {
-    for (unsigned k = 0; k < w; k++) from[k] = n == 2 ? 2 * k + t : k % half * 4 + t % 2 * 2 + k / half;
-    first_step[t] = n == 2 ? pick(l, v[0], v[1], from) : pick(l, v[t / 2 * 2], v[t / 2 * 2 + 1], from);
-  }
-  for (unsigned e = 0; e < n; e++) {
-    for (unsigned k = 0; k < w; k++) from[k] = k / half * w + e % 2 * half + k % half;
-    v[e] = n == 2 ? first_step[e] : pick(l, first_step[e / 2], first_step[2 + e / 2], from);
-  }
-}
-/* The inverse: vector number t of what is stored. For quads, interleaving pairs in two steps would take fewer
- * operations, but scan took 7 % longer with it. */
-static gcc_jit_rvalue *interleave(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, unsigned t) {
-  struct jx *j = &l->j;
-  unsigned from[JX_MOST_LANES], upper = 0;
-  gcc_jit_rvalue *bits[JX_MOST_LANES], *half[2];
-  for (unsigned h = 0; h < n / 2; h++) {
-    for (unsigned k = 0; k < j->w; k++) from[k] = k % 2 * j->w + (t * j->w + k) / n;
-    half[h] = pick(l, v[2 * h], v[2 * h + 1], from);
-  }
-  if (n == 2) return half[0];
-  for (unsigned k = 0; k < j->w; k++)
-    upper |= k % 4 / 2 << k, bits[k] = jx_int(j, j->t_u32, k % 4 / 2 ? UINT32_MAX : 0);
-  gcc_jit_rvalue *m = j->isa->mask_is_vector
-                          ? gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, (int)j->w, bits)
-                          : jx_int(j, j->t_mask, upper);
-  return jv_sel(j, MX_T_u32, (jv){.t = MX_T_pred, .r = {m, m}}, (jv){.t = MX_T_u32, .r = {half[1], half[1]}},
-                (jv){.t = MX_T_u32, .r = {half[0], half[0]}})
-      .r[0];
-}
-
 /* Whether rows of single elements are prefetched: in kernels that use images, of which one instruction is a thousand of
  * the processor's, so that it is far from the next warp's loads while it waits for these. Where the next row is loaded
  * at once, the prefetch costs as much as it saves (saxpy of make bench-foreign took a fifth longer). */
@@ -575,35 +596,11 @@ static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *
     for (unsigned e = 0; e < ac->n; e++)
       v[e] = ac->load ? j->isa->load(j, false, lw_vector(l, q, at + j->bytes * e, false))
                       : jx_keep(j, lw_source(l, ac->value + e, c, MX_T_u32).r[0]);
-    if (ac->load) deinterleave(l, v, ac->n);
+    if (ac->load) lw_deinterleave(l, v, ac->n);
     for (unsigned e = 0; e < ac->n; e++)
       if (ac->load) lw_put(l, e, c, (jv){.t = MX_T_u32, .r = {v[e], v[e]}});
-      else j->isa->write(j, false, 0, lw_vector(l, q, at + j->bytes * e, false), interleave(l, v, ac->n, e), lanes[c]);
-  }
-}
-
-/* Whether narrow elements are gathered: as the aligned 32-bit words that contain them, which never cross a page,
- * shifted down afterwards. */
-static bool gathers_narrow(const struct lw *l, const struct access *ac) {
-  return ac->load && l->j.isa->choose; /* a level that has `choose` can also shift each lane by its own count */
-}
-static void gather_narrow(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
-                          unsigned scale, gcc_jit_rvalue *const *lanes) {
-  struct jx *j = &l->j;
-  gcc_jit_rvalue *word = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, ~3ull)));
-  gcc_jit_rvalue *behind = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, 3));
-  const jv odd = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, behind, j->t_u32));
-  for (unsigned c = 0; c < l->nc; c++) {
-    jv at = {.t = MX_T_u32, .r = {index[c], index[c]}};
-    if (scale > 1) at = jv_bin(j, JX_SHL, MX_T_u32, at, jv_k(j, MX_T_u32, (uint64_t)__builtin_ctz(scale)));
-    at = jv_bin(j, JX_ADD, MX_T_u32, at, odd);
-    const jv aligned = jv_bin(j, JX_AND, MX_T_u32, at, jv_k(j, MX_T_u32, ~3u)),
-             bits = jv_bin(j, JX_SHL, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, at, jv_k(j, MX_T_u32, 3)),
-                           jv_k(j, MX_T_u32, 3));
-    gcc_jit_rvalue *v = j->isa->gather(j, false, 0, word, aligned.r[0], 1, lanes[c]);
-    jv e = jv_bin(j, JX_SHR, MX_T_u32, (jv){.t = MX_T_u32, .r = {v, v}}, bits);
-    e = jv_bin(j, JX_AND, MX_T_u32, e, jv_k(j, MX_T_u32, jx_bitsof(ac->type) == 8 ? 0xFF : 0xFFFF));
-    put_element(l, 0, c, ac->type, e);
+      else
+        j->isa->write(j, false, 0, lw_vector(l, q, at + j->bytes * e, false), lw_interleave(l, v, ac->n, e), lanes[c]);
   }
 }
 
@@ -678,8 +675,7 @@ static void by_index(struct lw *l, const struct access *ac, struct memory_bounds
   lw_split(l, lw_rare(l, bad), ac->slow, fast);
   j->b = fast;
   gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off));
-  if (is_narrow(ac)) gather_narrow(l, ac, host, index, scale, lanes);
-  else one_by_one(l, ac, host, index, scale, lanes);
+  element_by_element(l, ac, host, index, scale, lanes);
   lw_go(l, ac->end);
 }
 
@@ -797,11 +793,36 @@ static bool call_row_access(struct lw *l, const struct access *ac, gcc_jit_rvalu
   lw_go(l, ac->end);
   return true;
 }
+/* Addresses of 64 bits that are in no row: their distances from the beginning of the bounds are numbers of 32 bits,
+ * unless the bounds are wider. */
+static void by_distance(struct lw *l, const struct access *ac, const struct memory_bounds *p, uint32_t slot,
+                        gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  const jv from = jv_broadcast(j, MX_T_u64, jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)));
+  gcc_jit_rvalue *index[LW_CHUNKS], *most = gcc_jit_context_new_cast(j->c, NULL, p->limit, j->t_u32);
+  for (unsigned c = 0; c < l->nc; c++)
+    index[c] = jx_keep(j, lw_number_32(l, jv_bin(j, JX_ADD, MX_T_u64, lw_get(l, slot, MX_T_u64, c), from)).r[0]);
+  gcc_jit_rvalue *bad = lw_compare(l, GCC_JIT_COMPARISON_LT, p->span, lw_u64(l, ac->bytes));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, p->limit, lw_u64(l, INT32_MAX - 3)));
+  if (ac->bytes > 1) /* then distances tell whether addresses are aligned */
+    bad =
+        lw_either(l, bad,
+                  lw_compare(l, GCC_JIT_COMPARISON_NE,
+                             u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, p->lo, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
+  bad = lw_either(l, bad, lw_numbers_outside(l, index, most, ac->bytes - 1, lanes));
+  gcc_jit_block *within = lw_new_block(l, "by_distance");
+  lw_split(l, lw_rare(l, bad), ac->slow, within);
+  j->b = within;
+  gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, p->lo));
+  element_by_element(l, ac, host, index, 1, lanes);
+  lw_go(l, ac->end);
+}
 /* A row: all lanes of the warp in one piece. */
 static void by_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const unsigned cls = mx__types[l->ins->o->opnd[ac->at].type].slot_class;
-  const struct lw_piece piece = address_piece(l, ja_slot(l->a, cls, mx_w_operand(l->ins->w, ac->at)), ac->bytes, 0);
+  const uint32_t slot = ja_slot(l->a, cls, mx_w_operand(l->ins->w, ac->at));
+  const struct lw_piece piece = address_piece(l, slot, ac->bytes, 0);
   gcc_jit_rvalue *start = u64_op(l, GCC_JIT_BINARY_OP_PLUS, piece.first, off);
   if (cls == MX_R32) start = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, UINT32_MAX));
   start = jx_keep(j, start);
@@ -818,8 +839,13 @@ static void by_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *off,
                   lw_compare(l, GCC_JIT_COMPARISON_NE,
                              u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
   if (stores_all(l, ac)) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes));
-  gcc_jit_block *fast = lw_new_block(l, "fast");
-  lw_split(l, lw_rare(l, bad), ac->slow, fast);
+  gcc_jit_block *fast = lw_new_block(l, "fast"),
+                *others = cls == MX_R64 && has_elements(l, ac) ? lw_new_block(l, "others") : ac->slow;
+  lw_split(l, lw_rare(l, bad), others, fast);
+  if (others != ac->slow) {
+    j->b = others;
+    by_distance(l, ac, &p, slot, off, lanes);
+  }
   j->b = fast;
   gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.host, start)), *q = byte_pointer(l, host);
   fetch_ahead(l, ac, host, NULL, (uint64_t)l->a->lanes * ac->bytes, false);

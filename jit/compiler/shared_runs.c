@@ -188,11 +188,27 @@ static void find_run(struct lw *l, uint32_t b, int32_t *at) {
     run->end = k + 1;
   }
 }
+/* Notes the accesses of a block whose addresses look like a row; `at` is of its beginning, and is changed. */
+static void guess_rows(struct lw *l, uint32_t b, int32_t *at) {
+  const struct ja *a = l->a;
+  for (uint32_t k = a->blocks[b].first; k < a->blocks[b].end; transfer(a, &a->ins[k], at), k++) {
+    const struct ja_ins *i = &a->ins[k];
+    const struct mx_row_access ac = i->o->cls == MX_MEM ? mx__row_access[i->op] : (struct mx_row_access){0};
+    if ((ac.kind == MX_ACCESS_LOAD || ac.kind == MX_ACCESS_STORE) && ac.elements == 1)
+      l->looks_like_row[k] =
+          of_operand(a, i, ac.kind == MX_ACCESS_LOAD ? 1 : 0, at) == (int32_t)(jx_bitsof(ac.type) / 8);
+  }
+}
 void lw_runs_find(struct lw *l) {
   const struct ja *a = l->a;
   if (a->nblocks > MOST_BLOCKS) return;
-  int32_t *in = find_strides(a);
-  for (uint32_t b = 0; b < a->nblocks; b++) find_run(l, b, in + (size_t)b * a->nslots);
+  int32_t *in = find_strides(a), *at = lw_need(sizeof *at * (a->nslots + 1u));
+  for (uint32_t b = 0; b < a->nblocks; b++) {
+    memcpy(at, in + (size_t)b * a->nslots, sizeof *at * a->nslots);
+    guess_rows(l, b, at);
+    find_run(l, b, in + (size_t)b * a->nslots);
+  }
+  free(at);
   free(in);
   for (uint32_t b = 0; b < a->nblocks; b++) {
     struct lw_run *run = &l->runs[b];
