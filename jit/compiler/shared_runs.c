@@ -199,13 +199,20 @@ static void guess_rows(struct lw *l, uint32_t b, int32_t *at) {
           of_operand(a, i, ac.kind == MX_ACCESS_LOAD ? 1 : 0, at) == (int32_t)(jx_bitsof(ac.type) / 8);
   }
 }
+/* Whether threads are numbered in one dimension; else rows may end in the middle of a warp. */
+static bool is_flat(const struct ja *a) {
+  for (uint32_t k = 0; k < a->nins; k++)
+    if (mx__effect(a->ins[k].op) == MX_DOES_SREG && mx_w_operand(a->ins[k].w, 1) == MX_SR_TID_Y) return false;
+  return true;
+}
 void lw_runs_find(struct lw *l) {
   const struct ja *a = l->a;
   if (a->nblocks > MOST_BLOCKS) return;
   int32_t *in = find_strides(a), *at = lw_need(sizeof *at * (a->nslots + 1u));
+  const bool flat = is_flat(a);
   for (uint32_t b = 0; b < a->nblocks; b++) {
     memcpy(at, in + (size_t)b * a->nslots, sizeof *at * a->nslots);
-    guess_rows(l, b, at);
+    if (flat) guess_rows(l, b, at);
     find_run(l, b, in + (size_t)b * a->nslots);
   }
   free(at);
