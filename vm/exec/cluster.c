@@ -29,7 +29,8 @@ char *mx__cluster_wrong(const struct mx_exec *x, uint64_t offset) {
   if (of->ended)
     return mx__format("shared memory of block (%u,%u,%u) of the cluster, which has ended", of->ctaid[0], of->ctaid[1],
                       of->ctaid[2]);
-  return NULL;
+  if (x->block->nmembers == 1) return NULL; /* an index that is far too large, more likely than mapa's result */
+  return mx__format("the address names block (%u,%u,%u) of the cluster", of->ctaid[0], of->ctaid[1], of->ctaid[2]);
 }
 
 /* The space's modifier does not matter: the bits are the same in generic addresses. */

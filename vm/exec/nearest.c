@@ -1,6 +1,7 @@
 /* Traps in memory that belongs to a block or a lane: which variable an access was meant for. There variables are
  * adjacent, so that the nearest one is often not the one that was meant; the instructions that computed the address
  * tell more. */
+#include "async.h"
 #include "exec.h"
 #include "flow.h"
 #include "launch.h"
@@ -123,9 +124,14 @@ static bool variable_at(const struct mx_launch *l, const struct mx_trap *t, cons
 
 static const char *plural(uint64_t n) { return n == 1 ? "" : "s"; }
 
-char *mx__nearest_variable(const struct mx_launch *l, const struct mx_trap *t) {
+char *mx__nearest_variable(const struct mx_launch *l, const struct mx_trap *at) {
   struct piece v;
+  struct mx_trap own = *at;
+  const struct mx_trap *const t = &own;
   const bool shared = t->space == MX_SHARED;
+  /* in another block's shared memory, too, variables lie where they lie in the own one */
+  const uint64_t rank = (t->offset >> MX_RANK_SHIFT) - 1;
+  if (shared && l->cluster_blocks > 1 && rank < l->cluster_blocks) own.offset &= ((uint64_t)1 << MX_RANK_SHIFT) - 1;
   const unsigned long long whole = shared ? l->shared_bytes : l->local_bytes;
   char *what, *text;
   if (variable_at(l, t, &l->prep->funcs[t->func], &v)) {
