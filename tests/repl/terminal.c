@@ -28,7 +28,7 @@ static void start_sized(struct screen *s, char **argv, unsigned short rows, unsi
   *s = (struct screen){0};
   s->pid = forkpty(&s->fd, NULL, NULL, &size);
   if (s->pid < 0) { /* a number that must never be killed: it means everybody */
-    perror("no terminal to be had");
+    perror("no terminal to be had (in a bare root: mount -t devpts devpts /dev/pts)");
     exit(1);
   }
   if (s->pid) return;
