@@ -445,6 +445,11 @@ bool lw_shape_asked(const struct lw *l, uint32_t slot, uint32_t block);
  * lw_tid_consecutive() holds: all lanes of the warp exist, and %tid.x increases by one from lane to lane. */
 bool lw_stride(const struct lw *l, uint32_t slot, int64_t *by);
 gcc_jit_rvalue *lw_tid_consecutive(struct lw *l);
+/* ahead.c. lw_fetch_ahead: prefetches, in a loop, what the current load will touch in the next iteration. first: the
+ * host address of the warp's first element; q[]: the chunks' addresses, or NULL: `bytes` bytes lie in one piece. known:
+ * the access is certainly a row. */
+bool lw_is_in_loop(const struct lw *l);
+void lw_fetch_ahead(struct lw *l, gcc_jit_rvalue *first, gcc_jit_rvalue *const *q, uint64_t bytes, bool known);
 /* cross.c: the lanes' numbers, each & keep | set. */
 jv lw_lane_numbers(struct lw *l, unsigned chunk, unsigned keep, unsigned set);
 /* shared_runs.c. lw_runs_find: finds runs. lw_run_begin: builds what comes before one. Conditions: lw_run_wrong: a

@@ -216,45 +216,6 @@ static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *ho
   }
 }
 
-/* The number of the innermost loop around the current instruction; nloops if there is none. */
-static uint32_t loop_around(const struct lw *l) {
-  const struct ja *a = l->a;
-  uint32_t loop = a->nloops, least = UINT32_MAX;
-  for (uint32_t k = 0; k < a->nloops; k++) {
-    if (!ja_has(a->loops[k].body, l->ins->block)) continue;
-    uint32_t blocks = 0;
-    for (uint32_t b = 0; b < a->nblocks; b++) blocks += ja_has(a->loops[k].body, b);
-    if (blocks < least) loop = k, least = blocks;
-  }
-  return loop;
-}
-static bool is_in_loop(const struct lw *l) { return loop_around(l) < l->a->nloops; }
-/* Prefetches what the access is expected to touch in the loop's next iteration. In a loop, accesses tend to advance by
- * a constant step, such as from one row of a matrix to the next; the processor's own prefetcher does not follow where
- * that crosses pages. The predicted address is `first` plus the distance from the warp's previous access to this one.
- * Each warp keeps its previous address for itself, since the warps of a block take turns at barriers. q[]: the chunks'
- * addresses; or NULL: `bytes` bytes lie in one piece. known: the access is a row; then only loops with barriers
- * prefetch, because elsewhere the next row comes at once and the prefetch costs as much as the access (atax of make
- * bench-foreign took 15 % longer). */
-static void fetch_ahead(struct lw *l, const struct access *ac, gcc_jit_rvalue *first, gcc_jit_rvalue *const *q,
-                        uint64_t bytes, bool known) {
-  struct jx *j = &l->j;
-  const unsigned space = mx_w_mod(*l->ins->w) >> 2;
-  const uint32_t loop = loop_around(l);
-  if (!ac->load || loop == l->a->nloops || (known && !l->steadies[l->a->loops[loop].head]) ||
-      (space != MX_GLOBAL && space != MX_GENERIC))
-    return;
-  gcc_jit_lvalue *last = lw_last_cell(l);
-  gcc_jit_rvalue *by = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, first, jx_rv(last)));
-  jx_set(j, last, first);
-  if (q)
-    for (unsigned c = 0; c < l->nc; c++) jx_prefetch(j, lw_vector(l, lw_add(l, q[c], by), 0, false));
-  else {
-    gcc_jit_rvalue *next = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, first, by));
-    for (uint64_t at = 0; at < bytes; at += 64) jx_prefetch(j, lw_vector(l, next, at, false));
-  }
-}
-
 unsigned lw_shape_bit(const struct lw_base *base, unsigned bytes) {
   const uint64_t scale = base->pre_scale * base->post_scale, stride = bytes % scale ? 0 : bytes / scale;
   return stride == 1    ? MX_JIT_ROWS1
@@ -397,7 +358,8 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
     } else if (full)
       for (unsigned c = 0; c < l->nc; c++)
         q[c] = byte_pointer(l, where_lanes_run(l, jx_keep(j, q[c]), there, lanes[c]));
-    if (!form) fetch_ahead(l, ac, jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, q[0], j->t_u64)), q, 0, true);
+    if (!form && ac->load)
+      lw_fetch_ahead(l, jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, q[0], j->t_u64)), q, 0, true);
     for (unsigned c = 0; c < l->nc; c++)
       if (ac->load) lw_load_chunk(l, 0, c, q[c], lanes[c], ac->type, form == 1);
       else lw_store_chunk(l, ac->value, c, q[c], lanes[c], ac->type, false);
@@ -575,7 +537,7 @@ static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t 
  * at once, the prefetch costs as much as it saves (saxpy of make bench-foreign took a fifth longer). */
 static bool is_far_from_next(const struct lw *l, const struct access *ac) {
   const unsigned space = mx_w_mod(*l->ins->w) >> 2;
-  return l->uses_images && ac->load && (space == MX_GLOBAL || space == MX_GENERIC) && !is_in_loop(l);
+  return l->uses_images && ac->load && (space == MX_GLOBAL || space == MX_GENERIC) && !lw_is_in_loop(l);
 }
 /* Moves a row that begins at q, n elements for each lane. Kernels that access pairs and quads stream through memory, so
  * for these the bytes that the blocks behind this one will need are prefetched: the processor's prefetcher stops at the
@@ -607,7 +569,7 @@ static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *
 /* A slot's cells, to be passed to a function of helpers.c in place of code in line; NULL: code in line is better. In
  * loops the calls would cost run time: atax and spmv_row of make bench-foreign took 3 and 5 % longer. */
 static gcc_jit_rvalue *cells_to_pass(struct lw *l, uint32_t slot) {
-  return is_in_loop(l) ? NULL : lw_cells_address(l, slot);
+  return lw_is_in_loop(l) ? NULL : lw_cells_address(l, slot);
 }
 
 /* The stride between the numbers of adjacent lanes if the access is a row; 0: it is most likely none. */
@@ -646,7 +608,7 @@ static void by_index(struct lw *l, const struct access *ac, struct memory_bounds
     lw_split(l, lw_rare(l, no), others, in_row);
     j->b = in_row;
     gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start));
-    if (ac->n == 1) fetch_ahead(l, ac, host, NULL, (more + 1ull) * ac->bytes, true);
+    if (ac->n == 1 && ac->load) lw_fetch_ahead(l, host, NULL, (more + 1ull) * ac->bytes, true);
     in_one_piece(l, ac, byte_pointer(l, host), lanes);
     lw_go(l, ac->end);
     if (others == ac->slow) return;
@@ -774,7 +736,7 @@ static bool call_row_access(struct lw *l, const struct access *ac, gcc_jit_rvalu
                             gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const unsigned k = ac->load ? 0 : ac->value, type = l->ins->o->opnd[k].type, cls = mx__types[type].slot_class;
-  if (!l->slots_spilled || l->one_lane || is_in_loop(l) || (ac->load && ac->guarded) || is_narrow(ac) ||
+  if (!l->slots_spilled || l->one_lane || lw_is_in_loop(l) || (ac->load && ac->guarded) || is_narrow(ac) ||
       jx_wide(ac->type) != (cls == MX_R64))
     return false;
   bool raw;
@@ -848,7 +810,7 @@ static void by_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *off,
   }
   j->b = fast;
   gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.host, start)), *q = byte_pointer(l, host);
-  fetch_ahead(l, ac, host, NULL, (uint64_t)l->a->lanes * ac->bytes, false);
+  if (ac->load) lw_fetch_ahead(l, host, NULL, (uint64_t)l->a->lanes * ac->bytes, false);
   for (unsigned c = 0; c < l->nc; c++) {
     gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)j->w * c * ac->bytes);
     /* where lanes are inactive the row is within bounds, too */

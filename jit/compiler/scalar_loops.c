@@ -270,11 +270,13 @@ static bool is_worth_it(struct lw *l, struct lw_scalar_loop *p, const bool *thro
   for (unsigned k = 0; k < p->naccesses; k++) {
     const struct access *ac = &p->access[k];
     const unsigned cost = access_cost(l, ac, through[k], &steady);
-    any |= through[k] || cost == BY_BODY || ac->store;
     const struct lw_base *base = &l->based[ac->ins - a->ins];
+    /* lanes that fill a tile together access rows, which only a vector form can make use of */
+    const bool row = p->chain && l->looks_like_row[ac->ins - a->ins];
+    any |= through[k] || cost == BY_BODY || (ac->store && !row);
     p->cost += cost;
     p->lane_cost += ac->store ? LANE_STORE : base->steady || base->indexed ? LANE_LOAD : LANE_ANYWHERE;
-    if (steady) most += gathered(l, ac);
+    if (steady && !row) most += gathered(l, ac);
   }
   return any && 2 * (p->cost + most) > p->lane_cost * a->lanes;
 }

@@ -11,7 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TIMES_OFF = 15 /* how many times the vector form runs after a bailout */ };
+enum {
+  TIMES_OFF = 15, /* how many times the vector form runs after a bailout */
+  MEASURED = 8    /* a power of 2: one in so many runs of the vector form is measured */
+};
 
 /* ---- scalars ----------------------------------------------------------------------------------------------------*/
 /* Two views of the function are built in turns, one of whole chunks and one of a single lane: `to` takes over where
@@ -719,14 +722,25 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
 
   gcc_jit_block *off = lw_new_block(l, "off"), *on = lw_new_block(l, "on"), *good = lw_new_block(l, "good");
   gcc_jit_block *next = lw_new_block(l, "turn"), *behind = lw_new_block(l, "behind");
-  begin_time(l, p);
-  gcc_jit_block *unmeasured = lw_new_block(l, "unmeasured");
+  gcc_jit_block *unmeasured = lw_new_block(l, "unmeasured"), *measured = lw_new_block(l, "measured"),
+                *not_now = lw_new_block(l, "not_now");
   gcc_jit_rvalue *times = jx_keep(j, jx_rv(off_count(l, p)));
   lw_split(l, IS(NE, times, jx_int(j, j->t_u32, 0)), off, on);
   j->b = off;
-  jx_set(j, off_count(l, p), jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, times, jx_int(j, j->t_u32, 1)));
+  gcc_jit_rvalue *more = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u32, times, jx_int(j, j->t_u32, 1)));
+  jx_set(j, off_count(l, p), more);
+  lw_split(l,
+           IS(EQ, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, more, jx_int(j, j->t_u32, MEASURED - 1)),
+              jx_int(j, j->t_u32, 0)),
+           measured, not_now);
+  j->b = not_now;
+  jx_set(j, p->since, lw_u64(l, 0));
+  lw_go(l, p->vector);
+  j->b = measured;
+  begin_time(l, p);
   lw_go(l, p->vector);
   j->b = on;
+  begin_time(l, p);
   gcc_jit_rvalue *slice = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, slice), j->t_int)));
   gcc_jit_rvalue *bad = IS(LE, slice, jx_int(j, j->t_int, p->nbacks));
   uint32_t rank = h->rank;

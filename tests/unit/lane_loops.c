@@ -5,6 +5,9 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
 
 #include <cmocka.h>
 
@@ -79,7 +82,41 @@ static void as_in_the_machines_order(void **state) {
   free(x);
 }
 
+#if defined(__x86_64__)
+/* How often a loop runs in its faster form before the other one is tried again, if a round takes so many cycles lane by
+ * lane, and so many together. */
+static uint32_t until_next(uint64_t by_lanes, uint64_t together) {
+  const uint64_t took[] = {[MX_LOOP_BY_LANES] = by_lanes, [MX_LOOP_TOGETHER] = together};
+  struct mx_exec *x = calloc(1, sizeof *x);
+  assert_non_null(x);
+  x->bounds = calloc(1, sizeof *x->bounds);
+  assert_non_null(x->bounds);
+  for (unsigned k = 0; k < 20; k++) /* of the first times, each form's shortest counts */
+    mx__loop_took(x, 0, k % 2, __rdtsc() - took[k % 2], 1);
+  const unsigned slower = by_lanes > together ? MX_LOOP_BY_LANES : MX_LOOP_TOGETHER;
+  mx__loop_took(x, 0, slower, __rdtsc() - took[slower], 1);
+  const uint32_t n = slower == MX_LOOP_BY_LANES ? x->bounds->lanes_off : x->bounds->lanes_left;
+  free(x->bounds), free(x);
+  return n;
+}
+static void the_slower_the_rarer(void **state) {
+  (void)state;
+  const uint64_t little = 1000000;
+  assert_int_equal(until_next(60 * little, little), 1023);
+  assert_int_equal(until_next(little, 60 * little), 1023);
+  assert_in_range(until_next(3 * little, little), 50, 500);
+  assert_in_range(until_next(little, 3 * little), 50, 500);
+  assert_in_range(until_next(little + little / 16, little), 15, 50);
+  assert_in_range(until_next(little, little + little / 16), 15, 50);
+}
+#endif
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(as_in_the_machines_order)};
+  const struct CMUnitTest tests[] = {
+    cmocka_unit_test(as_in_the_machines_order),
+#if defined(__x86_64__)
+    cmocka_unit_test(the_slower_the_rarer)
+#endif
+  };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

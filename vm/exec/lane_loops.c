@@ -110,9 +110,15 @@ void mx__kept_stores_make(struct mx_exec *x, void *end) {
 
 /* ---- times ------------------------------------------------------------------------------------------------------*/
 enum {
-  TOGETHER_AGAIN = 15, /* if running lanes one by one was slower: how many loops until that is tried again */
-  LANES_AGAIN = 63     /* if running lanes together was slower: likewise */
+  AGAIN = 15,       /* how many loops, at least, run in the faster form until the other one is tried again */
+  MOST_AGAIN = 1023 /* and at most */
 };
+/* How many they are. The slower a form is, the rarer it is tried: what that takes is a 64th of the time of the loops
+ * between. */
+static uint32_t again(uint64_t slower, uint64_t faster) {
+  const uint64_t n = 64 * (slower - faster) / faster;
+  return n < AGAIN ? AGAIN : n > MOST_AGAIN ? MOST_AGAIN : (uint32_t)n;
+}
 void mx__loop_took(struct mx_exec *x, uint32_t number, uint32_t form, uint64_t since, uint64_t rounds) {
   struct mx_bounds *b = &x->bounds[number];
 #if defined(__x86_64__)
@@ -128,10 +134,10 @@ void mx__loop_took(struct mx_exec *x, uint32_t number, uint32_t form, uint64_t s
     b->lanes_off = form == MX_LOOP_BY_LANES;
     return;
   }
-  const bool lanes = b->lanes_cost[MX_LOOP_BY_LANES] <= b->lanes_cost[MX_LOOP_TOGETHER];
-  if (!lanes) {
-    if (form == MX_LOOP_BY_LANES) b->lanes_off = TOGETHER_AGAIN;
-  } else if (form == MX_LOOP_TOGETHER) b->lanes_off = 0, b->lanes_left = LANES_AGAIN;
+  const uint32_t by_lanes = b->lanes_cost[MX_LOOP_BY_LANES], together = b->lanes_cost[MX_LOOP_TOGETHER];
+  if (by_lanes > together) {
+    if (form == MX_LOOP_BY_LANES) b->lanes_off = again(by_lanes, together);
+  } else if (form == MX_LOOP_TOGETHER) b->lanes_off = 0, b->lanes_left = again(together, by_lanes);
   else if (b->lanes_left) b->lanes_left--;
   else b->lanes_off = 1;
 }
