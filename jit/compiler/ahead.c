@@ -1,5 +1,5 @@
-/* Prefetches what a load is expected to touch in its loop's next iteration. In a loop, accesses tend to advance by a
- * constant step, such as from one row of a matrix to the next; the processor's own prefetcher does not follow where
+/* Prefetches what a load is expected to touch in a later iteration of its loop. In a loop, accesses tend to advance by
+ * a constant step, such as from one row of a matrix to the next; the processor's own prefetcher does not follow where
  * that crosses pages. */
 #include "lowering.h"
 
@@ -30,10 +30,12 @@ static bool is_long(const struct ja *a, const struct ja_loop *loop) {
   return n >= INSTRUCTIONS && n >= FOR_A_LOAD * loads;
 }
 
-/* The predicted address is `first` plus the distance from the warp's previous access to this one. Each warp keeps its
- * previous address for itself, since the warps of a block take turns at barriers. */
+/* The predicted address is `first` plus a multiple of the distance from the warp's previous access to this one: where
+ * warps wait in the loop, of its next iteration, since others run before that; else of one so far ahead that memory has
+ * answered by then. Each warp keeps its previous address for itself, since the warps of a block take turns at
+ * barriers. */
 void lw_fetch_ahead(struct lw *l, gcc_jit_rvalue *first, gcc_jit_rvalue *const *q, uint64_t bytes, bool known) {
-  enum { FAR = 1024 };
+  enum { FAR = 1024, ITERATIONS = 4 };
   struct jx *j = &l->j;
   const unsigned space = mx_w_mod(*l->ins->w) >> 2;
   const uint32_t loop = loop_around(l);
@@ -41,7 +43,7 @@ void lw_fetch_ahead(struct lw *l, gcc_jit_rvalue *first, gcc_jit_rvalue *const *
   /* The next access to a known row comes at once where no warp waits between the two and little is done: then the
    * prefetch costs as much as the access (atax of make bench-foreign took 15 % longer). A step that is not far is one
    * that the processor follows. */
-  const bool only_far = known && !l->steadies[l->a->loops[loop].head];
+  const bool waits = l->steadies[l->a->loops[loop].head], only_far = known && !waits;
   if (only_far && !is_long(l->a, &l->a->loops[loop])) return;
   gcc_jit_lvalue *last = lw_last_cell(l);
   gcc_jit_rvalue *by = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, first, jx_rv(last)));
@@ -56,6 +58,7 @@ void lw_fetch_ahead(struct lw *l, gcc_jit_rvalue *first, gcc_jit_rvalue *const *
              far, behind);
     j->b = far;
   }
+  if (!waits) by = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, by, lw_u64(l, ITERATIONS)));
   if (q)
     for (unsigned c = 0; c < l->nc; c++) jx_prefetch(j, lw_vector(l, lw_add(l, q[c], by), 0, false));
   else {

@@ -445,7 +445,7 @@ bool lw_shape_asked(const struct lw *l, uint32_t slot, uint32_t block);
  * lw_tid_consecutive() holds: all lanes of the warp exist, and %tid.x increases by one from lane to lane. */
 bool lw_stride(const struct lw *l, uint32_t slot, int64_t *by);
 gcc_jit_rvalue *lw_tid_consecutive(struct lw *l);
-/* ahead.c. lw_fetch_ahead: prefetches, in a loop, what the current load will touch in the next iteration. first: the
+/* ahead.c. lw_fetch_ahead: prefetches, in a loop, what the current load will touch in a later iteration. first: the
  * host address of the warp's first element; q[]: the chunks' addresses, or NULL: `bytes` bytes lie in one piece. known:
  * the access is certainly a row. */
 bool lw_is_in_loop(const struct lw *l);
@@ -492,9 +492,9 @@ void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gc
 /* Operand k of one chunk as the value to be stored as an element of that type; narrow ones are zero-extended to 32
  * bits. */
 jv lw_source(struct lw *l, unsigned k, unsigned c, unsigned type);
-/* One chunk of elements at base + index * scale. lw_ramp: a vector of first * stride, (first + 1) * stride, and so
- * on. */
-void lw_gather(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
+/* One chunk of elements at base + index * scale, into result `out` or from operand `in`. lw_ramp: a vector of first *
+ * stride, (first + 1) * stride, and so on. */
+void lw_gather(struct lw *l, unsigned out, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
                gcc_jit_rvalue *lanes, unsigned type);
 void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
                 gcc_jit_rvalue *lanes, unsigned type);

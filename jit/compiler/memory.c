@@ -181,13 +181,13 @@ static bool stores_all(const struct lw *l, const struct access *ac) {
   return is_narrow(ac) && !ac->load && l->j.isa->mask_is_vector;
 }
 
-void lw_gather(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
+void lw_gather(struct lw *l, unsigned out, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
                gcc_jit_rvalue *lanes, unsigned type) {
   struct jx *j = &l->j;
   const bool wide = jx_wide(type);
   jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++) v.r[h] = j->isa->gather(j, wide, h, base, index, scale, lanes);
-  put_element(l, 0, c, type, v);
+  put_element(l, out, c, type, v);
 }
 void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
                 gcc_jit_rvalue *lanes, unsigned type) {
@@ -201,17 +201,20 @@ static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *ho
                        unsigned scale, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *p = byte_pointer(l, host);
+  const unsigned bytes = ac->bytes / ac->n;
   /* A guarded store through a uniform address is most likely one lane's, and a scatter costs its full latency even with
    * an empty mask: test the mask first. */
   const bool one = ac->guarded && lw_operand_uniform(l, ac->at);
   for (unsigned c = 0; c < l->nc; c++) {
     if (ac->load) {
-      lw_gather(l, p, index[c], scale, c, lanes[c], ac->type);
+      for (unsigned e = 0; e < ac->n; e++)
+        lw_gather(l, e, lw_at(l, p, (uint64_t)e * bytes), index[c], scale, c, lanes[c], ac->type);
       continue;
     }
     gcc_jit_block *act = one ? lw_new_block(l, "act") : NULL, *next = one ? lw_new_block(l, "next") : NULL;
     if (one) lw_split(l, j->isa->mask_any(j, lanes[c]), act, next), j->b = act;
-    lw_scatter(l, ac->value, p, index[c], scale, c, lanes[c], ac->type);
+    for (unsigned e = 0; e < ac->n; e++)
+      lw_scatter(l, ac->value + e, lw_at(l, p, (uint64_t)e * bytes), index[c], scale, c, lanes[c], ac->type);
     if (one) lw_go(l, next), j->b = next;
   }
 }
@@ -592,9 +595,8 @@ static void by_index(struct lw *l, const struct access *ac, struct memory_bounds
   for (unsigned c = 0; c < l->nc; c++) index[c] = jx_keep(j, lw_get(l, base->slot, MX_T_u32, c).r[0]);
   if (stride) {
     const struct lw_piece piece = piece_of(l, ac, base->slot, stride, index, lanes);
-    gcc_jit_block *in_row = lw_new_block(l, "piece"), *others = ac->n > 1 || (is_narrow(ac) && !gathers_narrow(l, ac))
-                                                                    ? ac->slow
-                                                                    : lw_new_block(l, "others");
+    const bool elements = ac->n > 1 ? has_elements(l, ac) : !is_narrow(ac) || gathers_narrow(l, ac);
+    gcc_jit_block *in_row = lw_new_block(l, "piece"), *others = elements ? lw_new_block(l, "others") : ac->slow;
     gcc_jit_rvalue *start = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, piece.first, scale), off)),
                    *all = lw_u64(l, (more + 1ull) * ac->bytes);
     gcc_jit_rvalue *no = lw_either(l, piece.scattered, lw_compare(l, GCC_JIT_COMPARISON_LT, p->span, all));
@@ -620,10 +622,11 @@ static void by_index(struct lw *l, const struct access *ac, struct memory_bounds
       jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, rel),
                         lw_u64(l, (uint64_t)__builtin_ctz(scale))));
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, rel, p->limit));
-  bad = lw_either(
-      l, bad,
-      lw_compare(l, GCC_JIT_COMPARISON_GT, most,
-                 lw_u64(l, (is_narrow(ac) ? INT32_MAX - 3 : INT32_MAX) >> (is_narrow(ac) ? __builtin_ctz(scale) : 0))));
+  /* narrow elements are gathered by their distances in bytes; a gather multiplies by 8 at most */
+  const unsigned step = is_narrow(ac) ? 1 : scale < 8 ? scale : 8;
+  bad = lw_either(l, bad,
+                  lw_compare(l, GCC_JIT_COMPARISON_GT, most,
+                             lw_u64(l, (INT32_MAX - (is_narrow(ac) ? 3 : 0)) / (int)(scale / step))));
   bad = lw_either(l, bad,
                   lw_compare(l, GCC_JIT_COMPARISON_NE,
                              u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, off, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
@@ -637,7 +640,9 @@ static void by_index(struct lw *l, const struct access *ac, struct memory_bounds
   lw_split(l, lw_rare(l, bad), ac->slow, fast);
   j->b = fast;
   gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off));
-  element_by_element(l, ac, host, index, scale, lanes);
+  for (unsigned c = 0; scale > 8 && c < l->nc; c++)
+    index[c] = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->vu32, index[c], jv_k(j, MX_T_u32, scale / 8).r[0]);
+  element_by_element(l, ac, host, index, scale < 8 ? scale : 8, lanes);
   lw_go(l, ac->end);
 }
 
@@ -736,7 +741,7 @@ static bool call_row_access(struct lw *l, const struct access *ac, gcc_jit_rvalu
                             gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const unsigned k = ac->load ? 0 : ac->value, type = l->ins->o->opnd[k].type, cls = mx__types[type].slot_class;
-  if (!l->slots_spilled || l->one_lane || lw_is_in_loop(l) || (ac->load && ac->guarded) || is_narrow(ac) ||
+  if (!l->slots_spilled || l->one_lane || lw_is_in_loop(l) || (ac->load && ac->guarded) || is_narrow(ac) || ac->n > 1 ||
       jx_wide(ac->type) != (cls == MX_R64))
     return false;
   bool raw;
@@ -784,12 +789,18 @@ static void by_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *off,
   struct jx *j = &l->j;
   const unsigned cls = mx__types[l->ins->o->opnd[ac->at].type].slot_class;
   const uint32_t slot = ja_slot(l->a, cls, mx_w_operand(l->ins->w, ac->at));
+  struct memory_bounds p;
+  if (ac->n > 1 && jx_wide(ac->type)) { /* rows of such pairs and quads have no form of their own */
+    read_cache(l, &p, !ac->load);
+    last_address(l, &p, ac->bytes);
+    by_distance(l, ac, &p, slot, off, lanes);
+    return;
+  }
   const struct lw_piece piece = address_piece(l, slot, ac->bytes, 0);
   gcc_jit_rvalue *start = u64_op(l, GCC_JIT_BINARY_OP_PLUS, piece.first, off);
   if (cls == MX_R32) start = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, UINT32_MAX));
   start = jx_keep(j, start);
   if (call_row_access(l, ac, start, piece.scattered, lanes)) return;
-  struct memory_bounds p;
   read_cache(l, &p, !ac->load);
   gcc_jit_rvalue *bad = lw_either(l, limit(l, &p, ac->bytes), piece.scattered);
   gcc_jit_rvalue *reach = lw_u64(l, (uint64_t)(l->a->lanes - 1) * ac->bytes);
@@ -800,7 +811,7 @@ static void by_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *off,
   bad = lw_either(l, bad,
                   lw_compare(l, GCC_JIT_COMPARISON_NE,
                              u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
-  if (stores_all(l, ac)) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes));
+  if (stores_all(l, ac) || (ac->n > 1 && !ac->load)) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes));
   gcc_jit_block *fast = lw_new_block(l, "fast"),
                 *others = cls == MX_R64 && has_elements(l, ac) ? lw_new_block(l, "others") : ac->slow;
   lw_split(l, lw_rare(l, bad), others, fast);
@@ -810,8 +821,9 @@ static void by_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *off,
   }
   j->b = fast;
   gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.host, start)), *q = byte_pointer(l, host);
-  if (ac->load) lw_fetch_ahead(l, host, NULL, (uint64_t)l->a->lanes * ac->bytes, false);
-  for (unsigned c = 0; c < l->nc; c++) {
+  if (ac->n == 1 && ac->load) lw_fetch_ahead(l, host, NULL, (uint64_t)l->a->lanes * ac->bytes, false);
+  if (ac->n > 1) in_one_piece(l, ac, q, lanes);
+  for (unsigned c = 0; ac->n == 1 && c < l->nc; c++) {
     gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)j->w * c * ac->bytes);
     /* where lanes are inactive the row is within bounds, too */
     if (ac->load) lw_load_chunk(l, 0, c, at, NULL, ac->type, false);
@@ -899,11 +911,10 @@ bool lw_memory(struct lw *l) {
   }
   const struct lw_base *base = lw_base(l);
   const bool gathers = j->isa->choose, no_row = base && base->indexed && !row_stride(base, bytes),
-             /* several elements of each lane are accessed in rows only */
-      by_body = ac.elements > 1 ? !(full_width && base && gathers) || no_row
-                /* of several lanes' values for one address the highest lane's stays */
-                : !base ? one_address
-                        : bits < 32 && no_row && !(load && gathers);
+             several = ac.elements > 1, wide_address = mx__types[o->opnd[at].type].slot_class == MX_R64,
+             /* of several lanes' values for one address the highest lane's stays */
+      by_body = (several && !(full_width && gathers && (base || wide_address))) ||
+                (base ? bits < 32 && no_row && !(load && gathers) : one_address);
   if (!uniform && by_body) {
     lw_interpret(l);
     return true;

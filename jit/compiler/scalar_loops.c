@@ -237,7 +237,8 @@ static bool finds_its_way(const struct ja *a, struct lw_scalar_loop *p, bool *th
 static unsigned gathered(const struct lw *l, const struct access *ld) {
   const struct lw_base *base = &l->based[ld->ins - l->a->ins];
   if (base->steady && (base->pre_scale != 1 || base->slot >= l->a->f->npred + l->a->f->n32)) return BY_BODY;
-  return GATHERED * l->a->lanes * (ld->bytes > 4 ? 2u : 1u);
+  const unsigned cost = GATHERED * l->a->lanes * (ld->bytes > 4 ? ld->bytes / 4 : 1);
+  return cost < BY_BODY ? cost : BY_BODY;
 }
 /* What an access costs the warp if nothing is known at compile time. *steady: its slot will have a shape, which tells
  * at run time whether it is a row or a gather. */
@@ -249,7 +250,8 @@ static unsigned access_cost(const struct lw *l, const struct access *ld, bool th
   const unsigned lanes = a->lanes;
   *steady = base->steady && !l->run_member[k];
   if (lw_uniform_at(a, ld->block, k, ld->at)) return WARP_OP;
-  if (jx_bitsof(ac.type) < 32 || (ac.elements > 1 && !base->steady && !base->indexed)) return BY_BODY;
+  if (jx_bitsof(ac.type) < 32) return BY_BODY;
+  if (ac.elements > 1) return gathered(l, ld);
   if (l->run_member[k] && l->runs[ld->block].row[l->run_member[k] - 1].kind == LW_SCATTERED) return gathered(l, ld);
   if (*steady || l->run_member[k]) return IN_ROWS * lanes;
   if (through) return base->indexed ? gathered(l, ld) : BY_BODY;

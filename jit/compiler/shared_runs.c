@@ -194,9 +194,9 @@ static void guess_rows(struct lw *l, uint32_t b, int32_t *at) {
   for (uint32_t k = a->blocks[b].first; k < a->blocks[b].end; transfer(a, &a->ins[k], at), k++) {
     const struct ja_ins *i = &a->ins[k];
     const struct mx_row_access ac = i->o->cls == MX_MEM ? mx__row_access[i->op] : (struct mx_row_access){0};
-    if ((ac.kind == MX_ACCESS_LOAD || ac.kind == MX_ACCESS_STORE) && ac.elements == 1)
-      l->looks_like_row[k] =
-          of_operand(a, i, ac.kind == MX_ACCESS_LOAD ? 1 : 0, at) == (int32_t)(jx_bitsof(ac.type) / 8);
+    if (ac.kind == MX_ACCESS_LOAD || ac.kind == MX_ACCESS_STORE)
+      l->looks_like_row[k] = of_operand(a, i, ac.kind == MX_ACCESS_LOAD ? ac.elements : 0, at) ==
+                             (int32_t)(jx_bitsof(ac.type) / 8 * ac.elements);
   }
 }
 /* Whether threads are numbered in one dimension; else rows may end in the middle of a warp. */
@@ -550,7 +550,7 @@ static bool load_in_loop(struct lw *l, unsigned number, uint64_t off, unsigned t
     row->here_address = jx_keep(j, lw_add(l, l->run->window, scalar_number(l, row, lw_loop_first(l, row->slot))));
   if (!row->here && (scattered || row->kind == LW_NEAR))
     row->here = for_loops(l, row) ? lw_loop_row_get(l, number) : lw_get(l, row->slot, MX_T_u32, 0).r[0];
-  if (scattered) lw_gather(l, jx_keep(j, lw_at(l, l->run->window, off)), row->here, 1, 0, jx_rv(l->cm[0]), type);
+  if (scattered) lw_gather(l, 0, jx_keep(j, lw_at(l, l->run->window, off)), row->here, 1, 0, jx_rv(l->cm[0]), type);
   else if (row->kind == LW_NEAR) load_near(l, row->here_address, row->here, 0, off);
   else
     lw_load_chunk(l, 0, 0, lw_at(l, row->here_address, off), NULL, type,
@@ -579,7 +579,7 @@ bool lw_run_access(struct lw *l) {
       lw_load_chunk(l, 0, c, lw_at(l, row->address[row->kind == LW_UNIFORM ? 0 : c], off), NULL, type,
                     row->kind == LW_SAME || row->kind == LW_UNIFORM);
     else if (!scattered) lw_store_chunk(l, 2, c, lw_at(l, row->address[c], off), lanes, type, true);
-    else if (load) lw_gather(l, base, row->number[c], 1, c, lanes, type);
+    else if (load) lw_gather(l, 0, base, row->number[c], 1, c, lanes, type);
     else lw_scatter(l, 2, base, row->number[c], 1, c, lanes, type);
   }
   return true;
