@@ -76,8 +76,9 @@ struct rows {
   uint64_t scale;
   gcc_jit_rvalue *host;
 };
-/* *wrong: a u64 that is negative if the addresses are not made of such pieces within bounds. */
-static struct rows rows(struct lw *l, const struct lw_base *base, unsigned k, unsigned bytes, gcc_jit_rvalue **wrong) {
+/* *wrong and *odd: as of lw_shape_misses(), which also say if the addresses are not made of such pieces. */
+static struct rows rows(struct lw *l, const struct lw_base *base, unsigned k, unsigned bytes, gcc_jit_rvalue **wrong,
+                        gcc_jit_rvalue **odd) {
   struct jx *j = &l->j;
   const struct lw_shape *sh = &l->shapes[base->slot];
   const uint64_t scale = base->pre_scale * base->post_scale;
@@ -90,8 +91,8 @@ static struct rows rows(struct lw *l, const struct lw_base *base, unsigned k, un
   if (row_of(l, bytes) > 2) needs |= (uint64_t)MX_JIT_RUN << (__builtin_ctz(row_of(l, bytes)) - 1);
   gcc_jit_rvalue *lacks = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, jx_rv(sh->kind), lw_u64(l, needs));
   lacks = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_XOR, lacks, lw_u64(l, needs));
-  *wrong = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, lw_shape_misses(l, base, lo, limit, bytes, &off),
-                  u64_op(l, GCC_JIT_BINARY_OP_MINUS, lw_u64(l, 0), lacks));
+  *wrong = lw_shape_misses(l, base, lo, limit, bytes, &off, odd);
+  *odd = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, *odd, lacks);
   return (struct rows){base->slot, scale, jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, off))};
 }
 static gcc_jit_rvalue *first_of(struct lw *l, const struct rows *r) {
@@ -113,7 +114,7 @@ static gcc_jit_rvalue *cell(struct lw *l, gcc_jit_rvalue *of, gcc_jit_rvalue *nu
 /* How a copy describes itself in the ring: size and kind. */
 static uint32_t form(const struct lw *l, unsigned bytes) { return row_of(l, bytes) | 1u << 8 | (uint32_t)bytes << 16; }
 _Static_assert(MX_AT(row_copy, pc) == MX_AT(row_copy, func) + 4 && MX_AT(row_copy, row) == MX_AT(row_copy, group) + 4,
-               "both are stored at once");
+               "each two are stored at once");
 /* A field of a copy in the ring: an address, or the step between addresses. */
 static gcc_jit_lvalue *place(struct lw *l, gcc_jit_rvalue *c, unsigned k, bool from) {
   return lw_field(l, c, MX_AT(row_copy, at) + 16 * k + (from ? 8 : 0), l->j.t_u64);
@@ -130,35 +131,45 @@ static unsigned all_places(struct lw *l, unsigned bytes, gcc_jit_rvalue *first, 
     for (unsigned k = 0; k < bit; k++) at[bit + k] = jx_keep(&l->j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, at[k], steps[b]));
   return n;
 }
-/* Writes into cell c of the ring which instruction this is. */
-static void note_place(struct lw *l, gcc_jit_rvalue *c) {
-  jx_set(&l->j, lw_field(l, c, MX_AT(row_copy, func), l->j.t_u64),
+/* The number of the next copy, if it fits into the ring; otherwise code goes on at `slow`. */
+static gcc_jit_rvalue *next_number(struct lw *l, gcc_jit_rvalue *of, gcc_jit_block *slow) {
+  struct jx *j = &l->j;
+  gcc_jit_block *fits = lw_new_block(l, "fits");
+  gcc_jit_rvalue *before = jx_keep(j, jx_rv(counter(l, of, MX_AT(warp_copies, issued)))),
+                 *waiting =
+                     u32_op(l, GCC_JIT_BINARY_OP_MINUS, before, jx_rv(counter(l, of, MX_AT(warp_copies, landed))));
+  lw_split(
+      l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_GE, waiting, jx_rv(counter(l, of, MX_AT(warp_copies, capacity))))),
+      slow, fits);
+  j->b = fits;
+  return before;
+}
+/* The copy with that number is issued: its cell gets its place in the program, its group, and `form`. */
+static gcc_jit_rvalue *issue(struct lw *l, gcc_jit_rvalue *of, gcc_jit_rvalue *number, uint32_t form) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *c = cell(l, of, number);
+  jx_set(j, counter(l, of, MX_AT(warp_copies, issued)),
+         u32_op(l, GCC_JIT_BINARY_OP_PLUS, number, jx_int(j, j->t_u32, 1)));
+  jx_set(j, lw_field(l, c, MX_AT(row_copy, func), j->t_u64),
          lw_u64(l, l->a->frames[l->ins->frame].func | (uint64_t)l->a->origin[l->ins->pc].pc << 32));
+  jx_set(j, counter(l, c, MX_AT(row_copy, group)), jx_rv(counter(l, of, MX_AT(warp_copies, committed))));
+  jx_set(j, counter(l, c, MX_AT(row_copy, row)), jx_int(j, j->t_u32, form));
+  return c;
 }
 static bool copy(struct lw *l) {
   struct jx *j = &l->j;
   const struct lw_copy *copy = l->copies[l->ins - l->a->ins];
   const unsigned bytes = mx_w_operand(l->ins->w, 4);
   if (!copy || !lw_shape_bit(&copy->to, bytes) || !lw_shape_bit(&copy->from, bytes)) return false;
-  gcc_jit_block *slow = lw_new_block(l, "slow"), *end = lw_new_block(l, "done"), *near = lw_new_block(l, "near"),
-                *issued = lw_new_block(l, "issued");
-  gcc_jit_rvalue *of = copies(l, slow), *wrong, *wrong_too, *one = jx_int(j, j->t_u32, 1);
-  const struct rows to = rows(l, &copy->to, 0, bytes, &wrong), from = rows(l, &copy->from, 2, bytes, &wrong_too);
+  gcc_jit_block *slow = lw_new_block(l, "slow"), *end = lw_new_block(l, "done"), *near = lw_new_block(l, "near");
+  gcc_jit_rvalue *of = copies(l, slow), *wrong, *wrong_too, *odd, *odd_too;
+  const struct rows to = rows(l, &copy->to, 0, bytes, &wrong, &odd),
+                    from = rows(l, &copy->from, 2, bytes, &wrong_too, &odd_too);
   wrong = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, wrong, wrong_too);
-  lw_split(l, lw_rare(l, lw_is_negative(l, wrong)), slow, near);
+  odd = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, odd, odd_too);
+  lw_split(l, lw_rare(l, lw_wrong_or_odd(l, wrong, odd)), slow, near);
   j->b = near;
-  gcc_jit_lvalue *rooms = counter(l, of, MX_AT(warp_copies, room)),
-                 *counts = counter(l, of, MX_AT(warp_copies, issued));
-  gcc_jit_rvalue *room = jx_keep(j, jx_rv(rooms)), *before = jx_keep(j, jx_rv(counts)),
-                 *group = jx_keep(j, jx_rv(counter(l, of, MX_AT(warp_copies, committed)))), *c = cell(l, of, before);
-  lw_split(l, lw_rare(l, is_zero(l, room)), slow, issued);
-  j->b = issued;
-  jx_set(j, rooms, u32_op(l, GCC_JIT_BINARY_OP_MINUS, room, one));
-  jx_set(j, counts, u32_op(l, GCC_JIT_BINARY_OP_PLUS, before, one));
-  note_place(l, c);
-  jx_set(j, lw_field(l, c, MX_AT(row_copy, group), j->t_u64),
-         u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, gcc_jit_context_new_cast(j->c, NULL, group, j->t_u64),
-                lw_u64(l, (uint64_t)form(l, bytes) << 32)));
+  gcc_jit_rvalue *c = issue(l, of, next_number(l, of, slow), form(l, bytes));
   gcc_jit_rvalue *source = jx_keep(j, first_of(l, &from)), *steps[MX_JIT_STEPS], *at[MX_MAX_LANES];
   jx_set(j, place(l, c, 0, false), first_of(l, &to));
   jx_set(j, place(l, c, 0, true), source);
@@ -214,7 +225,7 @@ static void wait(struct lw *l, gcc_jit_rvalue *of, uint32_t groups, gcc_jit_bloc
   j->b = ring;
   lw_go(l, next);
   j->b = next;
-  gcc_jit_lvalue *landed = counter(l, of, MX_AT(warp_copies, landed)), *room = counter(l, of, MX_AT(warp_copies, room));
+  gcc_jit_lvalue *landed = counter(l, of, MX_AT(warp_copies, landed));
   gcc_jit_rvalue *at = jx_keep(j, jx_rv(landed));
   gcc_jit_block *left = lw_new_block(l, "left");
   lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, at, jx_rv(counter(l, of, MX_AT(warp_copies, issued)))), end, left);
@@ -234,7 +245,6 @@ static void wait(struct lw *l, gcc_jit_rvalue *of, uint32_t groups, gcc_jit_bloc
     j->b = lands;
     land(l, c, bytes);
     jx_set(j, landed, u32_op(l, GCC_JIT_BINARY_OP_PLUS, at, one));
-    jx_set(j, room, u32_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(room), one));
     lw_go(l, next);
     j->b = other;
   }
@@ -256,18 +266,14 @@ static bool arrive(struct lw *l) {
   struct jx *j = &l->j;
   if (!lw_operand_uniform(l, 0)) return false;
   const bool expected = mx_w_mod(*l->ins->w) & 1;
-  const uint64_t bytes = expected ? 0 : 1, one_byte = UINT64_C(1) << MX_MBARRIER_BYTES_BIT;
+  const uint32_t bytes = expected ? 0 : 1;
+  const uint64_t one_byte = UINT64_C(1) << MX_MBARRIER_BYTES_BIT;
   gcc_jit_block *slow = lw_new_block(l, "slow"), *end = lw_new_block(l, "done"), *empty = lw_new_block(l, "empty"),
-                *some = lw_new_block(l, "some"), *issued = lw_new_block(l, "issued");
-  gcc_jit_rvalue *of = copies(l, slow);
+                *issued = lw_new_block(l, "issued");
+  gcc_jit_rvalue *of = copies(l, slow), *one = jx_int(j, j->t_u32, 1);
   lw_split(l, is_zero(l, jx_rv(counter(l, of, MX_AT(warp_copies, n)))), empty, slow);
   j->b = empty;
-  gcc_jit_lvalue *rooms = counter(l, of, MX_AT(warp_copies, room)),
-                 *counts = counter(l, of, MX_AT(warp_copies, issued));
-  gcc_jit_rvalue *room = jx_keep(j, jx_rv(rooms)), *before = jx_keep(j, jx_rv(counts)), *one = jx_int(j, j->t_u32, 1);
-  lw_split(l, lw_rare(l, is_zero(l, room)), slow, some);
-  j->b = some;
-  gcc_jit_rvalue *at = jx_keep(j, lw_uniform_address(l, 0, 8, true, NULL, slow));
+  gcc_jit_rvalue *number = next_number(l, of, slow), *at = jx_keep(j, lw_uniform_address(l, 0, 8, true, NULL, slow));
   if (expected) lw_go(l, issued);
   else {
     gcc_jit_block *good = lw_new_block(l, "good");
@@ -283,13 +289,7 @@ static bool arrive(struct lw *l) {
     lw_go(l, issued);
   }
   j->b = issued;
-  gcc_jit_rvalue *c = cell(l, of, before), *group = jx_rv(counter(l, of, MX_AT(warp_copies, committed)));
-  jx_set(j, rooms, u32_op(l, GCC_JIT_BINARY_OP_MINUS, room, one));
-  jx_set(j, counts, u32_op(l, GCC_JIT_BINARY_OP_PLUS, before, one));
-  note_place(l, c);
-  jx_set(j, lw_field(l, c, MX_AT(row_copy, group), j->t_u64),
-         u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, gcc_jit_context_new_cast(j->c, NULL, group, j->t_u64),
-                lw_u64(l, bytes << 48)));
+  gcc_jit_rvalue *c = issue(l, of, number, bytes << 16);
   jx_set(j, lw_field(l, c, MX_AT(row_copy, at), j->t_pu8), at);
   gcc_jit_rvalue *block = jx_rv(lw_field(l, l->x, MX_AT(exec, block), j->t_pu8)),
                  *async = jx_rv(lw_field(l, block, MX_AT(block, async), j->t_pu8));

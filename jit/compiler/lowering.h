@@ -516,10 +516,12 @@ jv lw_address(struct lw *l, unsigned k, unsigned chunk, jv off); /* operand k, p
 /* The bit of MX_JIT_ROWS that a slot's shape must have for such an access to be a row; 0: there is none. */
 unsigned lw_shape_bit(const struct lw_base *base, unsigned bytes);
 /* memory.c: compares the addresses that a slot's shape describes with the bounds, which begin at `lo` and end `limit`
- * behind it. Returned: a u64 that is negative if some address misses them or is not aligned to `bytes`; lw_is_negative
- * turns it into a condition. The addends of the address are added to *off. */
+ * behind it. Returned: a u64 that is negative if some address misses them. *odd: one that is not negative, and not 0 if
+ * some address is not aligned to `bytes`. lw_wrong_or_odd turns them, or several of each combined by OR, into a
+ * condition. The addends of the address are added to *off. */
 gcc_jit_rvalue *lw_shape_misses(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *lo, gcc_jit_rvalue *limit,
-                                unsigned bytes, gcc_jit_rvalue **off);
+                                unsigned bytes, gcc_jit_rvalue **off, gcc_jit_rvalue **odd);
+gcc_jit_rvalue *lw_wrong_or_odd(struct lw *l, gcc_jit_rvalue *wrong, gcc_jit_rvalue *odd);
 gcc_jit_rvalue *lw_is_negative(struct lw *l, gcc_jit_rvalue *v);
 /* The host address of chunk c's first lane; `host` is the host address of device address `off`. */
 gcc_jit_rvalue *lw_shape_place(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *host, unsigned c);

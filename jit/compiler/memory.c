@@ -387,7 +387,7 @@ gcc_jit_rvalue *lw_shape_place(struct lw *l, const struct lw_base *base, gcc_jit
 /* Comparisons are done by subtracting and looking at the highest bit of the difference. OR-ing these bits together
  * needs no flags; with comparisons, gcc runs short of registers and spills masks instead. */
 gcc_jit_rvalue *lw_shape_misses(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *lo, gcc_jit_rvalue *limit,
-                                unsigned bytes, gcc_jit_rvalue **offset) {
+                                unsigned bytes, gcc_jit_rvalue **offset, gcc_jit_rvalue **odd) {
   struct jx *j = &l->j;
   const struct lw_shape *sh = &l->shapes[base->slot];
   const uint64_t scale = base->pre_scale * base->post_scale;
@@ -425,13 +425,18 @@ gcc_jit_rvalue *lw_shape_misses(struct lw *l, const struct lw_base *base, gcc_ji
     wrong = OR(wrong, least);
     if (early || base->pre_scale > 1) wrong = OR(wrong, MINUS(lw_u64(l, INT32_MAX), most));
   }
-  if (bytes == 1) return wrong;
-  gcc_jit_rvalue *low = OR(TIMES(jx_rv(sh->low), scale), off);
-  return OR(wrong, MINUS(lw_u64(l, 0), u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, low, lw_u64(l, bytes - 1))));
+  *odd = bytes == 1
+             ? lw_u64(l, 0)
+             : u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, OR(TIMES(jx_rv(sh->low), scale), off), lw_u64(l, bytes - 1));
+  return wrong;
 #undef TIMES
 #undef PLUS
 #undef MINUS
 #undef OR
+}
+gcc_jit_rvalue *lw_wrong_or_odd(struct lw *l, gcc_jit_rvalue *wrong, gcc_jit_rvalue *odd) {
+  odd = u64_op(l, GCC_JIT_BINARY_OP_MINUS, lw_u64(l, 0), odd);
+  return lw_is_negative(l, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, wrong, odd));
 }
 gcc_jit_rvalue *lw_is_negative(struct lw *l, gcc_jit_rvalue *v) {
   gcc_jit_type *s64 = gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_LONG_LONG);
@@ -457,7 +462,8 @@ static void by_shape(struct lw *l, const struct access *ac, struct memory_bounds
   struct jx *j = &l->j;
   gcc_jit_block *near = lw_new_block(l, "near");
   last_address(l, p, ac->bytes);
-  gcc_jit_rvalue *bad = lw_is_negative(l, lw_shape_misses(l, lw_base(l), p->lo, p->limit, ac->bytes, &off));
+  gcc_jit_rvalue *odd, *wrong = lw_shape_misses(l, lw_base(l), p->lo, p->limit, ac->bytes, &off, &odd),
+                       *bad = lw_wrong_or_odd(l, wrong, odd);
   /* moved whole: if lanes of the chunk are inactive, all of it has to be within bounds */
   if (is_narrow(ac) && !ac->load) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes));
   gcc_jit_rvalue *full = NULL;

@@ -101,7 +101,7 @@ void mx__async_clear(struct mx_block *b) {
     if (a->warp[w].groups_differ) memset(a->warp[w].groups, 0, sizeof a->warp[w].groups);
     if (a->warp[w].has_bulk_groups) memset(a->warp[w].bulk_groups, 0, sizeof a->warp[w].bulk_groups);
     a->warp[w].groups_differ = a->warp[w].has_bulk_groups = false;
-    mx__copies_room(&a->warp[w]);
+    mx__copies_capacity(&a->warp[w]);
   }
   a->nwanted = a->passes = a->arrivals = 0;
   a->events = 0;
@@ -245,7 +245,7 @@ static bool land_ring(struct mx_exec *x, struct mx_block *b, struct mx_warp_copi
   }
   const bool landed = of->landed != before;
   if (of->landed != end && !settle(a, of, x)) mx__launch_stop(x->launch, MX_STOP_HOST_MEMORY);
-  mx__copies_room(of);
+  mx__copies_capacity(of);
   return landed;
 }
 /* A block's copies land that signal an mbarrier which is waited for. */
@@ -337,7 +337,7 @@ struct mx_copy *mx__async_issue(struct mx_exec *x, const struct mx_insn *i, enum
   if (w->groups_differ)
     MX_FOR_LANES (l, m) *taken |= (uint64_t)(groups[l] == group) << l;
   struct mx_copy *c = settle(a, w, x) ? add(a, w) : NULL;
-  mx__copies_room(w);
+  mx__copies_capacity(w);
   if (!c) return NULL;
   c->kind = kind;
   c->func = x->fn->number, c->pc = i->pc;
@@ -355,7 +355,7 @@ const struct mx_insn *mx__async_issued(struct mx_exec *x, const struct mx_insn *
   bool good = true;
   if (x->launch->async == MX_ASYNC_NOW) good = land_before(x, x->block, number, w->n, UINT64_MAX), sweep(a, w);
   else if (w->n > MX_MOST_COPIES) good = land_before(x, x->block, number, MX_MOST_COPIES / 2, UINT64_MAX), sweep(a, w);
-  mx__copies_room(w);
+  mx__copies_capacity(w);
   return go_on(x, i, good && event(x));
 }
 
@@ -395,7 +395,7 @@ static bool goes_by_itself(const struct mx_exec *x) { return x->launch->async !=
 /* Called when the ring is full: enlarges or empties it; or when the list is too long. */
 static void make_room(struct mx_exec *x, struct mx_async *a, struct mx_warp_copies *w) {
   if (!w->rows || w->groups_differ || w->issued - w->landed <= w->mask) return;
-  if (mx__copies_lengthen(w) || settle(a, w, x)) mx__copies_room(w);
+  if (mx__copies_lengthen(w) || settle(a, w, x)) mx__copies_capacity(w);
 }
 /* A copy of all bytes by all lanes, in rows, and within the cached bounds. True: it has been issued, or has landed. */
 static bool issue_rows(struct mx_exec *x, const struct mx_insn *i) {
@@ -406,15 +406,15 @@ static bool issue_rows(struct mx_exec *x, const struct mx_insn *i) {
   struct mx_row_copy at_once, *c = &at_once;
   const bool now = x->launch->async == MX_ASYNC_NOW && !x->launch->debug;
   if (!now) {
-    if (!w->room) make_room(x, a, w);
-    if (!w->room) return false;
+    if (!mx__copies_fit(w)) make_room(x, a, w);
+    if (!mx__copies_fit(w)) return false;
     c = &w->rows[w->issued & w->mask];
   }
   if (!x->prep->level->copy_rows(x, i, c)) return false;
   c->func = x->fn->number, c->pc = i->pc, c->group = w->committed;
   c->row = MX_COPY_ROW, c->steps = false, c->bytes = (uint16_t)i->o[4];
   if (now) x->prep->level->land_rows(c, 0, 0, 1, x->lanes);
-  else w->issued++, w->room--;
+  else w->issued++;
   return true;
 }
 /* Mostly the oldest copies are waited for, and later ones are not. */
@@ -428,7 +428,7 @@ uint32_t mx__async_wait_of_all(struct mx_exec *x, uint32_t n) {
     if (!w->rows[end & w->mask].row) return 0; /* an arrival before them */
   x->prep->level->land_rows(w->rows, w->mask, w->landed, end, x->lanes);
   w->landed = end;
-  mx__copies_room(w);
+  mx__copies_capacity(w);
   return 1;
 }
 
@@ -462,7 +462,7 @@ static bool commit(const struct mx_exec *x, struct mx_warp_copies *w, uint64_t m
   else {
     if (!settle(x->block->async, w, x)) return false;
     w->groups_differ = true;
-    w->room = 0;
+    w->capacity = 0;
     MX_FOR_LANES (l, m) w->groups[l]++;
   }
   return true;
@@ -502,7 +502,7 @@ const struct mx_insn *mx__async_wait(struct mx_exec *x, const struct mx_insn *i,
     if (now) good = land(x, x->block, warp, k, now);
   }
   sweep(a, w);
-  mx__copies_room(w);
+  mx__copies_capacity(w);
   return !bulk && goes_by_itself(x) ? i + 1 : go_on(x, i, good && event(x));
 }
 /* A wait never suspends lanes, since copies land during it. If only copies land that are waited for here, no other
@@ -522,14 +522,14 @@ static bool arrive_in_ring(struct mx_exec *x, const struct mx_insn *i) {
   struct mx_warp_copies *w = &a->warp[mx__chain_warp(x)];
   const bool expected = i->mod & 1;
   if (!x->block->copies || w->n) return false;
-  if (!w->room) make_room(x, a, w);
-  unsigned char *const at = w->room ? mx__mbarrier_of_all(x, i, x->full, 0, true) : NULL;
+  if (!mx__copies_fit(w)) make_room(x, a, w);
+  unsigned char *const at = mx__copies_fit(w) ? mx__mbarrier_of_all(x, i, x->full, 0, true) : NULL;
   if (!at || (!expected && !mx__mbarrier_at_once(x, x->block, at, 0, x->lanes, false))) return false;
   struct mx_row_copy *c = &w->rows[w->issued & w->mask];
   c->func = x->fn->number, c->pc = i->pc, c->group = w->committed;
   c->row = 0, c->steps = false, c->bytes = !expected;
   c->at[0].to = at;
-  w->issued++, w->room--;
+  w->issued++;
   a->arrivals++;
   return true;
 }

@@ -82,7 +82,7 @@ static inline unsigned mx__row_places(const struct mx_row_copy *c, unsigned lane
 struct mx_warp_copies {
   _Alignas(64) uint32_t n; /* in the list */
   uint32_t issued, landed; /* in the ring, since the block began */
-  uint32_t room;           /* how many more may be put into the ring; 0: async.c has to make room */
+  uint32_t capacity;       /* how many may be in the ring at once; no more fit: async.c has to make room */
   uint32_t mask;           /* the ring has mask + 1 cells, as few as suffice, which stay in the first-level cache */
   uint32_t committed;      /* groups that all lanes have committed; groups[]: how many more each lane has */
   /* the ring; NULL: there is none, since a tool looks at copies, or they do not land in order */
@@ -128,9 +128,10 @@ void mx__async_free(struct mx_block *b);
 /* For debuggers that go back: appends a copy to a warp's list. False: out of memory. */
 bool mx__async_put(struct mx_block *b, uint32_t warp, const struct mx_copy *c);
 /* rings.c. mx__copies_lengthen: doubles the ring; false: it has its greatest size, or out of memory. The other: how
- * many more copies fit, as for w->room. */
+ * many copies may be in the ring, as for w->capacity. */
 bool mx__copies_lengthen(struct mx_warp_copies *w);
-void mx__copies_room(struct mx_warp_copies *w);
+void mx__copies_capacity(struct mx_warp_copies *w);
+static inline bool mx__copies_fit(const struct mx_warp_copies *w) { return w->issued - w->landed < w->capacity; }
 #define MX_MOST_COPIES 1024u /* of one warp: beyond that the oldest ones land */
 /* NULL: out of memory. */
 struct mx_async *mx__async_new(struct mx_block *b);

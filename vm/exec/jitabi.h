@@ -293,12 +293,12 @@ static inline bool mx__jit_has_room(const struct mx_frame *f, const struct mx_ji
   X(async, arrivals) \
   X(block, async) \
   X(block, copies) \
+  X(warp_copies, capacity) \
   X(warp_copies, committed) \
   X(warp_copies, issued) \
   X(warp_copies, landed) \
   X(warp_copies, mask) \
   X(warp_copies, n) \
-  X(warp_copies, room) \
   X(warp_copies, rows) \
   X(row_copy, func) \
   X(row_copy, group) \

@@ -9,10 +9,9 @@
 enum { LEAST_ROWS = 4, MOST_ROWS = 32 /* a ring's cells */ };
 
 /* Row copies are in groups that all lanes have committed; if there are too many, the oldest ones land. */
-void mx__copies_room(struct mx_warp_copies *w) {
-  const uint32_t waiting = w->issued - w->landed, most = w->mask + 1 - waiting,
-                 left = w->n + waiting < MX_MOST_COPIES ? MX_MOST_COPIES - w->n - waiting : 0;
-  w->room = !w->rows || w->groups_differ ? 0 : most < left ? most : left;
+void mx__copies_capacity(struct mx_warp_copies *w) {
+  const uint32_t left = w->n < MX_MOST_COPIES ? MX_MOST_COPIES - w->n : 0;
+  w->capacity = !w->rows || w->groups_differ ? 0 : w->mask < left ? w->mask + 1 : left;
 }
 bool mx__copies_lengthen(struct mx_warp_copies *w) {
   const uint32_t n = w->rows ? 2 * (w->mask + 1) : LEAST_ROWS;
@@ -30,6 +29,6 @@ struct mx_async *mx__async_new(struct mx_block *b) {
   if (a) memset(a, 0, size);
   if (!a || l->async != MX_ASYNC_LATE || l->debug || mx__sees_accesses(l)) return a;
   b->copies = a->warp;
-  for (uint32_t w = 0; w < b->nwarps; w++) mx__copies_lengthen(&a->warp[w]), mx__copies_room(&a->warp[w]);
+  for (uint32_t w = 0; w < b->nwarps; w++) mx__copies_lengthen(&a->warp[w]), mx__copies_capacity(&a->warp[w]);
   return a;
 }
