@@ -120,6 +120,29 @@ void jx_touches_memory(gcc_jit_extended_asm *a) {
   gcc_jit_extended_asm_add_clobber(a, "memory");
 }
 
+void jx_load_quads(struct jx *j, gcc_jit_rvalue **v, gcc_jit_rvalue *base, gcc_jit_rvalue *numbers, unsigned scale,
+                   gcc_jit_rvalue *lanes, const char *insert, char letter) {
+  const unsigned each = j->w / 4;
+  char text[2048];
+  size_t n = (size_t)snprintf(text, sizeof text, "testl %%7, %%7\n\tjz 1f");
+  for (unsigned k = 0; k < j->w; k++) {
+    n += (size_t)snprintf(text + n, sizeof text - n, "\n\tmovslq %u(%%6), %%q4\n\t", 4 * k);
+    if (k % each == 0)
+      n += (size_t)snprintf(text + n, sizeof text - n, "vmovups (%%5,%%q4,%u), %%x%u", scale, k / each);
+    else
+      n += (size_t)snprintf(text + n, sizeof text - n, "%s $%u, (%%5,%%q4,%u), %%%c%u, %%%c%u", insert, k % each, scale,
+                            letter, k / each, letter, k / each);
+  }
+  snprintf(text + n, sizeof text - n, "\n1:");
+  gcc_jit_lvalue *d[4], *at = jx_local(j, j->t_u64);
+  for (unsigned k = 0; k < 4; k++) jx_set(j, d[k] = jx_local(j, j->vu32), jv_k(j, MX_T_u32, 0).r[0]);
+  gcc_jit_extended_asm *a = jx_asm(j, text, "+&x", d[0], 3, "r", base, "r", numbers, "r", lanes);
+  for (unsigned k = 1; k < 4; k++) gcc_jit_extended_asm_add_output_operand(a, NULL, "+&x", d[k]);
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", at);
+  jx_touches_memory(a);
+  for (unsigned k = 0; k < 4; k++) v[k] = jx_rv(d[k]);
+}
+
 gcc_jit_type *jx_type(struct jx *j, unsigned t) {
   if (t == MX_T_pred) return j->t_mask;
   if (t == MX_T_f32) return j->vf32;

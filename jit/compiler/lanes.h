@@ -197,6 +197,11 @@ struct jx_isa {
                             unsigned scale, gcc_jit_rvalue *m);
   void (*scatter)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale,
                   gcc_jit_rvalue *v, gcc_jit_rvalue *m);
+  /* Quads of 32 bits: 16 bytes at base + number * scale for each lane, whose numbers lie in memory at `numbers`, into
+   * four vectors one after the other, as a row of quads is loaded; zeros if `lanes`, a u32 of bits, is 0. NULL: the
+   * level has no vectors for that. */
+  void (*load_quads)(struct jx *j, gcc_jit_rvalue **v, gcc_jit_rvalue *base, gcc_jit_rvalue *numbers, unsigned scale,
+                     gcc_jit_rvalue *lanes);
 };
 extern const struct jx_isa jx_v2, jx_v3, jx_v4, jx_one, jx_one_v2;
 const struct jx_isa *jx_isa_named(const char *name); /* NULL: no code is made for that level */
@@ -211,6 +216,9 @@ jv jx_trim(struct jx *j, jv v);         /* zero-extends results of 8 and 16 bits
  * may be in memory. */
 jv jx_multiply_add(struct jx *j, unsigned t, jv x, jv y, jv z, const char *reg, const char *any);
 void jx_touches_memory(gcc_jit_extended_asm *a);
+/* load_quads of a level of which a vector has so many quads: `insert` is its instruction that puts one in. */
+void jx_load_quads(struct jx *j, gcc_jit_rvalue **v, gcc_jit_rvalue *base, gcc_jit_rvalue *numbers, unsigned scale,
+                   gcc_jit_rvalue *lanes, const char *insert, char letter);
 /* Prefetches the cache line of a cell, which need not exist. */
 void jx_prefetch(struct jx *j, gcc_jit_lvalue *cell);
 

@@ -545,6 +545,10 @@ static gcc_jit_rvalue *gather_v3(struct jx *j, bool wide, unsigned h, gcc_jit_rv
   jx_touches_memory(a);
   return jx_rv(d);
 }
+static void load_quads_v3(struct jx *j, gcc_jit_rvalue **v, gcc_jit_rvalue *base, gcc_jit_rvalue *numbers,
+                          unsigned scale, gcc_jit_rvalue *lanes) {
+  jx_load_quads(j, v, base, numbers, scale, lanes, "vinsertf128", 't');
+}
 static gcc_jit_rvalue *gather_v2(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index,
                                  unsigned scale, gcc_jit_rvalue *m) {
   char what[32], text[640] = "", lane[96];
@@ -671,6 +675,7 @@ const struct jx_isa jx_v3 = {.name = "v3",
                              .read = read_v3,
                              .write = write_v3,
                              .gather = gather_v3,
+                             .load_quads = load_quads_v3,
                              SAME};
 const struct jx_isa jx_v2 = {.name = "v2",
                              .options = options_v2,

@@ -246,6 +246,10 @@ static gcc_jit_rvalue *gather(struct jx *j, bool wide, unsigned h, gcc_jit_rvalu
   jx_touches_memory(a);
   return jx_rv(d);
 }
+static void load_quads(struct jx *j, gcc_jit_rvalue **v, gcc_jit_rvalue *base, gcc_jit_rvalue *numbers, unsigned scale,
+                       gcc_jit_rvalue *lanes) {
+  jx_load_quads(j, v, base, numbers, scale, lanes, "vinsertf32x4", 'g');
+}
 static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale,
                     gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
   char text[64];
@@ -297,4 +301,5 @@ const struct jx_isa jx_v4 = {.name = "v4",
                              .load_narrow = load_narrow,
                              .write_narrow = write_narrow,
                              .gather = gather,
+                             .load_quads = load_quads,
                              .scatter = scatter};

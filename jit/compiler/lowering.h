@@ -483,6 +483,11 @@ void lw_run_chunk(struct lw *l);
  * the inverse, of which vector number t is returned. */
 void lw_deinterleave(struct lw *l, gcc_jit_rvalue **v, unsigned n);
 gcc_jit_rvalue *lw_interleave(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, unsigned t);
+/* Quads of a chunk's lanes at base + index * scale, whose elements are v[]; if the CPU level has load_quads. */
+void lw_load_quads(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes,
+                   gcc_jit_rvalue **v);
+void lw_store_quads(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes,
+                    gcc_jit_rvalue *const *v);
 /* memory.c: a chunk of elements at a host address q, all of its lanes or those of a mask (`lanes` not NULL). same: all
  * lanes load one element. own: inactive lanes' bytes may be written back unchanged. */
 void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type,

@@ -197,11 +197,27 @@ void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue 
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
     j->isa->scatter(j, wide, h, base, index, scale, v.r[h] ? v.r[h] : v.r[0], lanes);
 }
+/* Chunk c of an access to quads. */
+static void quads(struct lw *l, const struct access *ac, gcc_jit_rvalue *p, gcc_jit_rvalue *index, unsigned scale,
+                  unsigned c, gcc_jit_rvalue *lanes) {
+  gcc_jit_rvalue *v[4];
+  if (ac->load) {
+    lw_load_quads(l, p, index, scale, lanes, v);
+    for (unsigned e = 0; e < 4; e++) put_element(l, e, c, ac->type, (jv){.t = MX_T_u32, .r = {v[e], v[e]}});
+    return;
+  }
+  for (unsigned e = 0; e < 4; e++) v[e] = jx_keep(&l->j, lw_source(l, ac->value + e, c, MX_T_u32).r[0]);
+  lw_store_quads(l, p, index, scale, lanes, v);
+}
 static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
                        unsigned scale, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *p = byte_pointer(l, host);
   const unsigned bytes = ac->bytes / ac->n;
+  if (ac->n == 4 && jx_bitsof(ac->type) == 32) {
+    for (unsigned c = 0; c < l->nc; c++) quads(l, ac, p, index[c], scale, c, lanes[c]);
+    return;
+  }
   /* A guarded store through a uniform address is most likely one lane's, and a scatter costs its full latency even with
    * an empty mask: test the mask first. */
   const bool one = ac->guarded && lw_operand_uniform(l, ac->at);

@@ -2,6 +2,11 @@
  * element. */
 #include "lowering.h"
 
+#include "vm/exec/exec.h"
+#include "vm/exec/jitabi.h"
+
+#include <stdio.h>
+
 /* The vector whose lane k is element from[k] of the concatenation of x and y. */
 static gcc_jit_rvalue *pick(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y, const unsigned *from) {
   struct jx *j = &l->j;
@@ -44,4 +49,50 @@ gcc_jit_rvalue *lw_interleave(struct lw *l, gcc_jit_rvalue *const *v, unsigned n
   return jv_sel(j, MX_T_u32, (jv){.t = MX_T_pred, .r = {m, m}}, (jv){.t = MX_T_u32, .r = {half[1], half[1]}},
                 (jv){.t = MX_T_u32, .r = {half[0], half[0]}})
       .r[0];
+}
+
+/* The numbers of a chunk in memory, for code that takes them lane by lane. */
+static gcc_jit_rvalue *put_numbers(struct lw *l, gcc_jit_rvalue *index) {
+  gcc_jit_rvalue *at = jx_keep(&l->j, lw_at(l, l->x, MX_AT(exec, tmp)));
+  jx_set(&l->j, lw_vector(l, at, 0, false), index);
+  return at;
+}
+static gcc_jit_rvalue *bits_of(struct lw *l, gcc_jit_rvalue *lanes) {
+  struct jx *j = &l->j;
+  return jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, j->isa->mask_bits(j, lanes), j->t_u32));
+}
+void lw_load_quads(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes,
+                   gcc_jit_rvalue **v) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *bits = bits_of(l, lanes), *numbers = put_numbers(l, index);
+  /* inactive lanes load what the first active one does; where there is none, it does not matter which is taken */
+  gcc_jit_rvalue *some = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u32, bits, jx_int(j, j->t_u32, 1u << (j->w - 1)));
+  gcc_jit_rvalue *lane = lw_lowest(l, gcc_jit_context_new_cast(j->c, NULL, some, j->t_u64));
+  gcc_jit_rvalue *at = lw_add(l, numbers, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, lane, lw_u64(l, 4)));
+  const jv first = jv_broadcast(j, MX_T_u32, jx_keep(j, jx_rv(lw_field(l, at, 0, j->t_u32)))),
+           own = {.t = MX_T_u32, .r = {index, index}};
+  numbers = put_numbers(l, jv_sel(j, MX_T_u32, (jv){.t = MX_T_pred, .r = {lanes, lanes}}, own, first).r[0]);
+  j->isa->load_quads(j, v, base, numbers, scale, bits);
+  lw_deinterleave(l, v, 4);
+}
+void lw_store_quads(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes,
+                    gcc_jit_rvalue *const *v) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *numbers = put_numbers(l, index);
+  for (unsigned t = 0; t < 4; t++)
+    jx_set(j, lw_vector(l, numbers, (t + 1) * j->bytes, false), lw_interleave(l, v, 4, t));
+  char text[256];
+  snprintf(text, sizeof text,
+           "testl %%0, %%0\n\tjz 2f\n1:\ttzcntl %%0, %%k1\n\tmovslq (%%5,%%q1,4), %%q2\n\tshll $4, %%k1\n\t"
+           "vmovups %u(%%5,%%q1), %%x3\n\tvmovups %%x3, (%%4,%%q2,%u)\n\tleal -1(%%0), %%k1\n\tandl %%k1, %%0\n\t"
+           "jnz 1b\n2:",
+           j->bytes, scale);
+  gcc_jit_lvalue *left = jx_local(j, j->t_u32), *lane = jx_local(j, j->t_u64), *at = jx_local(j, j->t_u64),
+                 *quad = jx_local(j, j->vu32);
+  jx_set(j, left, bits_of(l, lanes));
+  gcc_jit_extended_asm *a = jx_asm(j, text, "+&r", left, 2, "r", base, "r", numbers);
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", lane);
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", at);
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&x", quad);
+  jx_touches_memory(a);
 }
