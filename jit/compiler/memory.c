@@ -690,12 +690,13 @@ static struct lw_piece offset_piece(struct lw *l, const struct lw_piece *from, c
                           gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand_of(l, i, plus)), j->t_u64)));
   return p;
 }
-/* If the current instruction copies or offsets a slot that is known to hold a row, so does its result. */
+/* If the current instruction copies or offsets a slot that is known to hold a row, so does its result, in what follows
+ * in the block. Other blocks may be reached by other ways. */
 void lw_piece_step(struct lw *l) {
   const struct ja_ins *i = l->ins;
   uint32_t from, s[JA_MAX_TOUCH];
   unsigned plus;
-  if (l->loop || l->one_lane) return;
+  if (l->loop || l->one_lane || i + 1 == &l->a->ins[l->a->blocks[i->block].end]) return;
   if (ja_defs(l->a, i, s) != 1 || !is_offset_copy(l, (uint32_t)(i - l->a->ins), &from, &plus) || !l->pieces[from].ins ||
       !piece_is_known(l, from, l->pieces[from].stride))
     return;
