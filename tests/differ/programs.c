@@ -318,6 +318,26 @@ static void access_by_number(struct maker *k) {
   k->by_number = false;
 }
 
+/* Loads and stores of words through one number, which only one of the two ways to the last of them has moved: what is
+ * known there of the lanes' places is no knowledge of those that came by the other way. */
+static void word_at(struct maker *k, unsigned index) {
+  const unsigned at = number(k, 16 * below(k, 4)), word = below(k, N32);
+  PUT(MX_MAD_WIDE_U32, 0, REACH, index, number(k, 4), BEGIN);
+  if (below(k, 2)) PUT(MX_ST_B32, 4 * MX_GLOBAL, REACH, at, word);
+  else PUT(MX_LD_B32, 4 * MX_GLOBAL, word == index ? (word + 1) % N32 : word, REACH, at);
+}
+static void moved_on_one_way(struct maker *k) {
+  const unsigned index = below(k, N32);
+  PUT(MX_LD_B64, 4 * MX_SHARED, BEGIN, literal(k, MX_LIT_VAR, 0, 0), number(k, BEGIN_AT));
+  if (below(k, 2)) PUT(MX_SREG_32, 0, index, MX_SR_TID_X);
+  PUT(MX_AND_32, 0, index, below(k, 2) ? index : below(k, N32), number(k, 63));
+  const uint32_t over = branch(k, below(k, NPRED), below(k, 2));
+  word_at(k, index);
+  PUT(MX_ADD_U32, 0, index, index, number(k, 1 + below(k, 8)));
+  aim(k, over, k->f->ncode, k->f->ncode);
+  word_at(k, index);
+}
+
 /* A loop that only computes, mostly with full words, and reads: its lanes may run one by one. Now and then there is
  * another way out. */
 static void reading_loop(struct maker *k, unsigned depth) {
@@ -385,6 +405,8 @@ static void body(struct maker *k, unsigned n, unsigned depth) {
       call(k);
     } else if (dice >= 11 && dice < 14) {
       access_by_number(k);
+    } else if (dice == 14) {
+      moved_on_one_way(k);
     } else if (k->clocks && !below(k, 8)) {
       if (below(k, 2)) PUT(MX_SREG_64, 0, below(k, N64), MX_SR_CLOCK64);
       else PUT(MX_SREG_32, 0, below(k, N32), MX_SR_CLOCK);
