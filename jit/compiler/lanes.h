@@ -216,7 +216,8 @@ jv jx_trim(struct jx *j, jv v);         /* zero-extends results of 8 and 16 bits
  * may be in memory. */
 jv jx_multiply_add(struct jx *j, unsigned t, jv x, jv y, jv z, const char *reg, const char *any);
 void jx_touches_memory(gcc_jit_extended_asm *a);
-/* load_quads of a level of which a vector has so many quads: `insert` is its instruction that puts one in. */
+/* The load_quads of a level: `insert` is its instruction that puts a quad into a vector, `letter` the modifier by which
+ * an asm operand is written as a whole vector. */
 void jx_load_quads(struct jx *j, gcc_jit_rvalue **v, gcc_jit_rvalue *base, gcc_jit_rvalue *numbers, unsigned scale,
                    gcc_jit_rvalue *lanes, const char *insert, char letter);
 /* Prefetches the cache line of a cell, which need not exist. */

@@ -3,10 +3,10 @@
  * All lanes are checked against the instruction's cached bounds before memory is touched. Four access patterns have
  * native code: one address for all lanes; a row, in which each lane's element lies behind that of the lane before,
  * moved as vectors; where a loop does not change the address, chunks that are each uniform or a row, which is
- * determined outside of the loop (shapes.c); and scattered elements whose addresses are made of a 32-bit number in each
- * lane, by gathers and scatters. All other accesses, and those that miss the cached bounds, are left to the
- * interpreter's body, which also refills the cache. vm/exec/lanes/memory.c defines what an access does; this file must
- * agree with it bit for bit. */
+ * determined outside of the loop (shapes.c); and scattered elements, pairs and quads whose addresses are a 32-bit
+ * number of each lane, or a distance of 32 bits from the beginning of the bounds, by gathers and scatters. All other
+ * accesses, and those that miss the cached bounds, are left to the interpreter's body, which also refills the cache.
+ * vm/exec/lanes/memory.c defines what an access does; this file must agree with it bit for bit. */
 #include "lowering.h"
 
 #include "vm/exec/exec.h"

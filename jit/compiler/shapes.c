@@ -188,8 +188,7 @@ static bool loaded(const struct ja *a, uint32_t k, uint32_t slot) {
   return lw_last_write(a, &k, slot) && a->ins[k].o->cls == MX_MEM;
 }
 /* The address of instruction k in block b is slot `at` there: of 32 bits, or a sum with a widened slot of 32 bits. Its
- * factor is one that gathers have or, of several elements of each lane, their bytes: they are accessed as a row or by
- * the body. */
+ * factor is one that gathers have or, of several elements of each lane, their bytes. */
 static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, const struct mx_row_access *ac,
                        struct lw_base *base) {
   const struct ja *a = l->a;
