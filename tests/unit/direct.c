@@ -97,7 +97,8 @@ static void check_level(const char *name) {
     if (random_word() % 2) mask &= random_word();
     if (random_word() % 4 == 0) mask &= random_word() & random_word();
     if (random_word() % 16 == 0) mask = 1ull << random_word() % lanes;
-    for (size_t k = 0; k < sizeof before; k += 8) {
+    /* Everything is new from time to time, in between what the access names: random numbers take most of the time. */
+    for (size_t k = 0; k < (n % 64 ? sizeof before.cells : sizeof before); k += 8) {
       const uint64_t v = random_word();
       memcpy((unsigned char *)&before + k, &v, 8);
     }
@@ -127,7 +128,7 @@ static void check_level(const char *name) {
       print_error("%s: form %u, store %d, n %u, %u lanes, mask %016llx: done %d, expected %d\n", name, a.form,
                   a.is_store, a.n, lanes, (unsigned long long)mask, told, moved);
     if (mask) assert_int_equal(moved, told);
-    assert_memory_equal(&want, &got, sizeof got);
+    if (memcmp(&want, &got, sizeof got)) assert_memory_equal(&want, &got, sizeof got); /* by bytes: it says where */
     done += told, refused += !told;
   }
   assert_true(done > 10000 && refused > 1000);
