@@ -46,6 +46,11 @@ static bool in_path(const char *name, char file[PATH_MAX]) {
   return false;
 }
 
+bool has_program(const char *name) {
+  char file[PATH_MAX];
+  return in_path(name, file);
+}
+
 /* One option that compile.c needs has another name in clang 14 than in later versions. Most program names contain the
  * version; only where one does not is clang asked, since starting it takes as long as all else that mxcc does itself.
  */

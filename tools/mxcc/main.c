@@ -209,6 +209,30 @@ static void read_option(struct job *j, struct request *r, int argc, char **argv,
   }
 }
 
+/* Whether the words for the linker are such that any linker does the same with them. */
+static bool are_for_any_linker(const struct words *linker) {
+  static const char *const plain[] = {"-L", "-l", "-pthread"};
+  for (size_t k = 0; k < linker->n; k++) {
+    bool is = false;
+    for (size_t i = 0; i < sizeof plain / sizeof *plain; i++) is |= begins(linker->v[k], plain[i]);
+    if (!is) return false;
+  }
+  return true;
+}
+
+/* Links with gold, which takes a quarter of the processor time that the usual linker takes, besides clang's own. What
+ * gold does not link is left to the usual one, which also says why, so that its messages are those that users know. */
+static bool link_with_gold(struct job *j, const struct words *words) {
+  struct words w = {0};
+  char *messages = scratch_file(j, ".messages");
+  words_all(&w, words);
+  words_add(&w, "-fuse-ld=gold");
+  const bool fine = !run_clang(j, &w, messages);
+  words_free(&w);
+  free(messages);
+  return fine;
+}
+
 static bool link_program(struct job *j, const struct request *r, const struct words *objects) {
   struct words w = {0};
   struct text path = {0}, run = {0};
@@ -220,11 +244,12 @@ static bool link_program(struct job *j, const struct request *r, const struct wo
   words_all(&w, &r->linker);
   const char *const more[] = {path.s, run.s, "-lmxrt", "-lm", "-o", r->out ? r->out : "a.out"};
   for (size_t k = 0; k < sizeof more / sizeof *more; k++) words_add(&w, more[k]);
-  const int status = run_clang(j, &w, NULL);
+  const bool fine =
+      (are_for_any_linker(&r->linker) && has_program("ld.gold") && link_with_gold(j, &w)) || !run_clang(j, &w, NULL);
   words_free(&w);
   text_free(&path);
   text_free(&run);
-  return !status;
+  return fine;
 }
 
 /* Compiles a source for the host alone, as plain C or C++ that may include the runtime's headers. */

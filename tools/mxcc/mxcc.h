@@ -31,6 +31,7 @@ struct job {
 /* clang.c */
 bool find_clang(struct job *j);                        /* false: there is none, and a message has said so */
 bool stat_clang(const struct job *j, struct stat *s);  /* the program's file, to tell it from another version */
+bool has_program(const char *name);                    /* whether PATH has it */
 bool find_openmp(struct job *j, struct words *linker); /* false: the same */
 bool find_folders(struct job *j, const char *argv0);
 /* Runs clang with these words and returns its exit status; 127: it could not be run. Its messages go to the file

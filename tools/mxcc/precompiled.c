@@ -151,7 +151,10 @@ static bool make(struct job *j, const struct words *options, bool device, const 
   static const char *const kinds[][4] = {{"-c", NULL}, {"-S", "-emit-llvm", NULL}};
   words_all(&w, options);
   for (const char *const *k = kinds[device]; *k; k++) words_add(&w, *k);
-  const char *const more[] = {"-Xclang", "-emit-pch", "-MD", "-MF", rule, "/dev/null", "-o", made};
+  /* What the header's functions use of templates is instantiated here, once, and not by each source that starts from
+   * the header: that took a third of the time of a compile of nothing. */
+  const char *const more[] = {"-Xclang",   "-emit-pch", "-Xclang", "-fpch-instantiate-templates", "-MD", "-MF", rule,
+                              "/dev/null", "-o",        made};
   for (size_t k = 0; k < sizeof more / sizeof *more; k++) words_add(&w, more[k]);
   const char *why;
   size_t size;
