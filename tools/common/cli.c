@@ -297,8 +297,8 @@ void *cli_realloc(void *old, size_t size) {
 }
 
 void *cli_alloc(size_t size) {
-  void *p = cli_realloc(NULL, size);
-  memset(p, 0, size);
+  void *p = calloc(1, size ? size : 1);
+  if (!p) cli_no_memory();
   return p;
 }
 

@@ -15,7 +15,7 @@ struct words {
 };
 
 static void add_word(struct words *w, const char *s, size_t n) {
-  w->word = cli_realloc(w->word, (w->n + 1) * sizeof *w->word);
+  if (!(w->n & (w->n - 1))) w->word = cli_realloc(w->word, (2 * w->n + 1) * sizeof *w->word);
   w->word[w->n] = cli_alloc(n + 1);
   memcpy(w->word[w->n++], s, n);
 }

@@ -42,7 +42,7 @@ struct test {
   uint64_t warps_compiled, warps_interpreted, steps, steps_compiled;
 };
 struct suite {
-  struct test *test;
+  struct test **test; /* each on its own: 64 KB, which a longer list would have to move */
   size_t n, next, done, failed;
   struct machine machine;
   bool verbose, round_trip, json, terminal;
@@ -66,9 +66,9 @@ static void add_manifests(struct suite *s, const char *path) {
   }
   do {
     s->test = cli_realloc(s->test, (s->n + 1) * sizeof *s->test);
-    struct test *t = &s->test[s->n++];
-    *t = (struct test){.path = cli_strdup(cli_file_name(path)),
-                       .folder = slash ? format("%.*s/", (int)(slash - path), path) : cli_strdup("")};
+    struct test *t = s->test[s->n++] = cli_alloc(sizeof *t);
+    t->path = cli_strdup(cli_file_name(path));
+    t->folder = slash ? format("%.*s/", (int)(slash - path), path) : cli_strdup("");
     char *stem = cli_strdup(base), *dot = strrchr(stem, '.');
     if (dot && dot > stem) *dot = 0;
     if (!bytes) {
@@ -562,7 +562,7 @@ static void *worker(void *user) {
   struct suite *s = user;
   pthread_mutex_lock(&s->lock);
   while (s->next < s->n) {
-    struct test *t = &s->test[s->next++];
+    struct test *t = s->test[s->next++];
     pthread_mutex_unlock(&s->lock);
     run_test(t, s);
     pthread_mutex_lock(&s->lock);
@@ -583,12 +583,12 @@ static void print_json(const struct suite *s, size_t passed, size_t refused) {
   text_printf(&t, "{\"passed\": %zu, \"failed\": %zu, \"refused\": %zu, \"tests\": [", passed, s->failed, refused);
   for (size_t k = 0; k < s->n; k++) {
     text_printf(&t, "%s\n {\"name\": ", k ? "," : "");
-    text_json(&t, s->test[k].name);
+    text_json(&t, s->test[k]->name);
     text_printf(&t, ", \"manifest\": ");
-    text_json(&t, s->test[k].path);
-    text_printf(&t, ", \"result\": \"%s\", \"seconds\": %.6f", words[s->test[k].result], s->test[k].seconds);
-    if (s->test[k].reason) text_printf(&t, ", \"reason\": "), text_json(&t, s->test[k].reason);
-    if (s->test[k].findings.s) text_printf(&t, ", \"findings\": %s", s->test[k].findings.s);
+    text_json(&t, s->test[k]->path);
+    text_printf(&t, ", \"result\": \"%s\", \"seconds\": %.6f", words[s->test[k]->result], s->test[k]->seconds);
+    if (s->test[k]->reason) text_printf(&t, ", \"reason\": "), text_json(&t, s->test[k]->reason);
+    if (s->test[k]->findings.s) text_printf(&t, ", \"findings\": %s", s->test[k]->findings.s);
     text_printf(&t, "}");
   }
   text_printf(&t, "\n]}\n");
@@ -628,8 +628,8 @@ int command_test(int argc, char **argv, int next) {
   const struct profile_wish wanted = {.quiet = true, .no_memory = true, .coverage = coverage};
   size_t kept = 0;
   for (size_t k = 0; k < s.n; k++) {
-    if (!filter || strstr(s.test[k].name, filter)) {
-      struct test t = s.test[kept];
+    if (!filter || strstr(s.test[k]->name, filter)) {
+      struct test *t = s.test[kept];
       s.test[kept++] = s.test[k];
       s.test[k] = t;
     }
@@ -638,7 +638,7 @@ int command_test(int argc, char **argv, int next) {
   s.n = kept;
   int status = CLI_DONE;
   if (list) {
-    for (size_t k = 0; k < s.n; k++) printf("%s\n", s.test[k].name);
+    for (size_t k = 0; k < s.n; k++) printf("%s\n", s.test[k]->name);
   } else if (!s.n) {
     fprintf(stderr, "mxrun: no tests there\n");
     status = CLI_REFUSED;
@@ -654,9 +654,9 @@ int command_test(int argc, char **argv, int next) {
     size_t refused = 0;
     uint64_t compiled = 0, interpreted = 0, steps = 0, in_code = 0;
     for (size_t k = 0; k < s.n; k++) {
-      refused += s.test[k].result == REFUSED;
-      compiled += s.test[k].warps_compiled, interpreted += s.test[k].warps_interpreted;
-      steps += s.test[k].steps, in_code += s.test[k].steps_compiled;
+      refused += s.test[k]->result == REFUSED;
+      compiled += s.test[k]->warps_compiled, interpreted += s.test[k]->warps_interpreted;
+      steps += s.test[k]->steps, in_code += s.test[k]->steps_compiled;
     }
     size_t passed = s.n - s.failed - refused;
     fflush(stdout);
@@ -675,9 +675,10 @@ int command_test(int argc, char **argv, int next) {
   }
   mx_profile_destroy(s.machine.profile);
   for (size_t k = 0; k < all; k++) {
-    manifest_free(&s.test[k].m);
-    free(s.test[k].path), free(s.test[k].folder), free(s.test[k].name), free(s.test[k].reason);
-    text_free(&s.test[k].findings);
+    manifest_free(&s.test[k]->m);
+    free(s.test[k]->path), free(s.test[k]->folder), free(s.test[k]->name), free(s.test[k]->reason);
+    text_free(&s.test[k]->findings);
+    free(s.test[k]);
   }
   for (size_t k = 0; k < s.nfiles; k++) free(s.files[k]);
   free_suppressions(&s.suppressed);
