@@ -72,7 +72,7 @@ static inline mx_device *model_device(void) {
   mx_device_options o = MX_DEVICE_OPTIONS_INIT;
   o.cache_dir = "";
   o.jit_compiler = getenv("MX_JITC") ? getenv("MX_JITC") : "tests/jitc-quick";
-  setenv("LARGE", "1", 0); /* kernels of hundreds of accesses: with their slots in memory they compile in half the time */
+  setenv("LARGE", "1", 0); /* hundreds of accesses compile in half the time with the kernel's slots in memory */
   assert_int_equal(mx_device_create(&o, &d), MX_OK);
   return d;
 }
