@@ -295,6 +295,15 @@ static bool match_anywhere(struct matcher *m, const char *p, struct suffixes *x,
   return false;
 }
 
+/* Whether each suffix stands somewhere in a spelling: most spellings that do not match fail here, before all ways to
+ * choose among its groups are tried. */
+static bool may_match_anywhere(const char *spelling, const struct suffixes *x) {
+  const size_t length = strlen(spelling);
+  for (unsigned k = 0; k < x->n; k++)
+    if (!memmem(spelling, length, x->at[k], x->len[k])) return false;
+  return true;
+}
+
 static void find_rows(struct select *s, struct cached *c, const char *mnemonic, struct suffixes *anywhere);
 
 static struct cached *lookup(struct select *s, const char *mnemonic, bool hidden) {
@@ -329,6 +338,7 @@ static void find_rows(struct select *s, struct cached *c, const char *mnemonic, 
     if (intrinsic && (c->hidden || (c->nrows && c->rows[0].op < MX_OP_COUNT))) break; /* opcodes come first */
     if (row->flags & MX_F_HIDDEN && !c->hidden) continue;
     if (anywhere) anywhere->used = 0;
+    if (anywhere && !may_match_anywhere(row->spelling, anywhere)) continue;
     if (anywhere ? intrinsic || !match_anywhere(&m, row->spelling, anywhere, 0, 1)
                  : !ends_alike(row->spelling, mnemonic, length) || !match(&m, row->spelling, mnemonic, 0, 1))
       continue;
