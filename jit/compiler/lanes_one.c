@@ -54,19 +54,15 @@ static jv blend_floats(struct jx *j, unsigned t, jv c, jv x, jv y) {
                jx_ask(j, jx_wide(t) ? "vblendvpd %1, %3, %2, %0" : "vblendvps %1, %3, %2, %0", "=x", f, 3, "x", m, "x",
                       jx_bits(j, f, y.r[0]), "x", jx_bits(j, f, x.r[0])));
 }
-/* The instruction returns its last operand if one operand is a NaN, or if they are equal, which zeros of different
- * signs are. So it is done in both orders, and where one is a NaN, which is rare, code behind the function chooses the
- * other, or makes the canonical NaN of two. */
+/* Of numbers; where an operand is a NaN, the loop is left before (scalar_turns.c). The instruction returns its last
+ * operand if they are equal, which zeros of different signs are, so it is done in both orders. */
 static gcc_jit_rvalue *extreme(struct jx *j, bool larger, gcc_jit_rvalue *x, gcc_jit_rvalue *y, bool *canonical) {
   *canonical = true;
-  char text[512];
-  snprintf(text, sizeof text,
-           "v%sss %%2, %%3, %%0\n\tv%sss %%3, %%2, %%1\n\tv%sps %%1, %%0, %%0\n\tvucomiss %%2, %%3\n\tjp 1f\n\t"
-           ".subsection 1\n1:\tvcmpunordss %%2, %%2, %%1\n\tvblendvps %%1, %%3, %%2, %%0\n\tvucomiss %%0, %%0\n\t"
-           "jnp 2f\n\tvpcmpeqd %%0, %%0, %%0\n\tvpsrld $1, %%0, %%0\n\tjmp 2f\n\t.subsection 0\n2:",
-           larger ? "max" : "min", larger ? "max" : "min", larger ? "and" : "or");
   gcc_jit_lvalue *d = jx_local(j, j->vf32), *t = jx_local(j, j->vf32);
-  gcc_jit_extended_asm *a = jx_asm(j, text, "=&x", d, 2, "x", jx_bits(j, j->vf32, x), "x", jx_bits(j, j->vf32, y));
+  gcc_jit_extended_asm *a = jx_asm(j,
+                                   larger ? "vmaxss %2, %3, %0\n\tvmaxss %3, %2, %1\n\tvandps %1, %0, %0"
+                                          : "vminss %2, %3, %0\n\tvminss %3, %2, %1\n\tvorps %1, %0, %0",
+                                   "=&x", d, 2, "x", jx_bits(j, j->vf32, x), "x", jx_bits(j, j->vf32, y));
   gcc_jit_extended_asm_add_output_operand(a, NULL, "=&x", t);
   return jx_rv(d);
 }

@@ -8,8 +8,8 @@
  * the chunks in state->spill_area, and when all lanes have had their turns, everything is as if the warp had run as
  * many iterations as the longest turn: instructions and iterations are counted from that. Lanes that are still in the
  * loop go on in the vector form, to the slice's end.
- * 2. A bailout (at an access outside of its cached bounds) has no effects: the vector form then runs the loop from the
- * start.
+ * 2. A bailout (at an access outside of its cached bounds, or at a NaN in a minimum or maximum) has no effects: the
+ * vector form then runs the loop from the start.
  * 3. No address may depend on what an earlier round loaded: otherwise a lane waits for the latency of each load,
  * whereas the vector form overlaps the loads of all lanes.
  * 4. In a round each block runs once for all lanes that come to it, as the machine's order has it. Where the lengths of

@@ -67,6 +67,9 @@ struct lw_scalar_loop {
   gcc_jit_lvalue *since, *slice; /* when the loop began (0: it is not being measured); the slice at that time */
   /* not chain: which blocks and backward branches were seen, by round and in the current one */
   gcc_jit_lvalue *visits, *seen;
+  /* slots that hold floats which are no NaNs, at the place that is being built; and at the beginning of blocks of the
+   * round, by number (NULL: no edge to it has been built) */
+  uint64_t *numbers, *numbers_in[MOST_BLOCKS];
   gcc_jit_lvalue *kept; /* where the next store will be recorded */
   gcc_jit_rvalue *kept_end;
   gcc_jit_block *vector, *bailout, *body, *put, *start_of[MOST_BLOCKS];

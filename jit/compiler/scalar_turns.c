@@ -455,6 +455,55 @@ static void put_back(struct lw *l, struct lw_scalar_loop *p, gcc_jit_block *next
   jx_set(j, p->todo, lw_but_lowest(l, jx_rv(p->todo)));
   lw_split(l, IS(NE, jx_rv(p->todo), lw_u64(l, 0)), next, behind);
 }
+/* ---- numbers ----------------------------------------------------------------------------------------------------*/
+/* Minima and maxima of floats take three instructions if no operand is a NaN, else twice as many. So a turn that comes
+ * to a NaN there bails out; behind the test the operands and the result are known to be numbers, and so are, mostly,
+ * the operands of further ones. */
+static void numbers_come_to(const struct ja *a, struct lw_scalar_loop *p, unsigned n) {
+  if (p->numbers_in[n])
+    for (uint32_t w = 0; w < a->words; w++) p->numbers_in[n][w] &= p->numbers[w];
+  else p->numbers_in[n] = memcpy(lw_need(8 * a->words), p->numbers, 8 * a->words);
+}
+/* Whether the instruction's operand k is known to be a number. *slot: which one it is in, or JA_NONE. */
+static bool is_number(const struct lw *l, const struct lw_scalar_loop *p, unsigned k, uint32_t *slot) {
+  const unsigned f = mx_w_operand(l->ins->w, k);
+  *slot = f < MX_LIT ? ja_slot(l->a, MX_R32, f) : JA_NONE;
+  if (f < MX_LIT) return ja_has(p->numbers, *slot);
+  const struct mx_lit *lit = &l->a->f->lits[f - MX_LIT];
+  return lit->kind == MX_LIT_VALUE && ((uint32_t)lit->value & INT32_MAX) <= 0x7F800000;
+}
+static bool is_extreme(const struct lw *l) {
+  return (l->ins->op == MX_MIN_F32 || l->ins->op == MX_MAX_F32) && !mx_w_mod(*l->ins->w) && l->j.isa->extreme;
+}
+/* Before a minimum or maximum: the turn goes on only if both operands are numbers. */
+static void want_numbers(struct lw *l, struct lw_scalar_loop *p) {
+  struct jx *j = &l->j;
+  uint32_t slot[2];
+  const bool first = is_number(l, p, 1, &slot[0]), second = is_number(l, p, 2, &slot[1]);
+  gcc_jit_rvalue *guard = lw_guard(l, 0);
+  if (!first || !second) {
+    gcc_jit_block *numbers = lw_new_block(l, "numbers");
+    gcc_jit_rvalue *nan =
+        jx_ask(j, "vucomiss %2, %1\n\tsetp %0", "=q", j->t_u8, 2, "x", jx_bits(j, j->vf32, lw_operand(l, 1, 0).r[0]),
+               "x", jx_bits(j, j->vf32, lw_operand(l, 2, 0).r[0]));
+    nan = cast(l, nan, j->t_mask);
+    if (guard) nan = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, nan, guard);
+    lw_split(l, never(l, j->isa->mask_any(j, nan)), p->bailout, numbers);
+    j->b = numbers;
+  }
+  for (unsigned k = 0; k < 2; k++)
+    if (slot[k] != JA_NONE && !guard)
+      ja_add(p->numbers, slot[k]), ja_del(l->raw, slot[k]), ja_del(l->raw_after, slot[k]);
+}
+/* Behind an instruction: whether its results are numbers. */
+static void note_numbers(struct lw *l, struct lw_scalar_loop *p) {
+  uint32_t s[JA_MAX_TOUCH], from;
+  const bool copy = l->ins->form == MX_FORM_COPY && ja_result_bits(l->ins) == 32,
+             number = mx_w_guard(*l->ins->w) == MX_GUARD_NONE && (is_extreme(l) || (copy && is_number(l, p, 1, &from)));
+  for (uint32_t n = ja_defs(l->a, l->ins, s); n--;)
+    if (number) ja_add(p->numbers, s[n]), ja_del(l->raw, s[n]);
+    else ja_del(p->numbers, s[n]);
+}
 /* The edge from block number n of the round to block `to`. */
 static void go_to(struct lw *l, struct lw_scalar_loop *p, unsigned n, uint32_t to) {
   const struct ja *a = l->a;
@@ -470,6 +519,7 @@ static void go_to(struct lw *l, struct lw_scalar_loop *p, unsigned n, uint32_t t
   }
   clean(l, NULL, to);
   if (to != p->head) {
+    numbers_come_to(l->a, p, sl_number_of(p, to));
     lw_go(l, p->start_of[sl_number_of(p, to)]);
     return;
   }
@@ -489,6 +539,8 @@ static void build_block(struct lw *l, struct lw_scalar_loop *p, unsigned n, cons
   j->b = p->start_of[n];
   memcpy(l->flt, b->float_in, 8 * a->words), memcpy(l->raw, b->raw_in, 8 * a->words);
   see(l, p, 1ull << n, n != 0);
+  if (p->numbers_in[n]) memcpy(p->numbers, p->numbers_in[n], 8 * a->words);
+  else memset(p->numbers, 0, 8 * a->words);
   for (uint32_t k = b->first; k < b->end; k++) {
     l->ins = &a->ins[k];
     if (l->marks) lw_mark(l);
@@ -496,11 +548,13 @@ static void build_block(struct lw *l, struct lw_scalar_loop *p, unsigned n, cons
     lw_hold_guard(l);
     memcpy(l->raw_after, l->raw, 8 * a->words);
     ja_float_step(a, l->ins, b->preserved, l->flt, l->raw_after);
+    if (is_extreme(l)) want_numbers(l, p);
     if (l->ins->o->cls == MX_MEM) {
       const struct access *ac = (*access)++;
       (ac->store ? build_store : build_load)(l, p, ac);
     } else if (!lw_compute(l)) abort(); /* has_form() has made sure that it can be built */
     memcpy(l->raw, l->raw_after, 8 * a->words);
+    note_numbers(l, p);
   }
   if (b->nsucc == 1) {
     go_to(l, p, n, b->succ[0]);
@@ -703,9 +757,9 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   one->floats = p->floats;
   one->u = lw_need(sizeof *one->u * (a->nslots + 1));
   p->begin = lw_need(sizeof *p->begin * (a->nslots + 1)), p->end = lw_need(sizeof *p->end * (a->nslots + 1));
-  uint64_t *sets = lw_need(8 * 4 * (size_t)a->words);
+  uint64_t *sets = lw_need(8 * 5 * (size_t)a->words);
   one->uni = one->uni_after = sets, one->flt = sets + a->words, one->raw = one->flt + a->words,
-  one->raw_after = one->raw + a->words;
+  one->raw_after = one->raw + a->words, p->numbers = one->raw_after + a->words;
   memset(sets, 0xFF, 8 * a->words);
   memcpy(one->flt, l->flt, 8 * a->words), memcpy(one->raw, l->raw, 8 * a->words);
   gcc_jit_lvalue **const locals[] = {&p->todo, &p->rest, &p->lane, &p->iterations, &p->left, &p->turn, &p->longest};
@@ -802,5 +856,6 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   p->one_by_one = true;
   leave_loop(l, p);
   p->one_by_one = false;
+  for (unsigned n = 0; n < p->nblocks; n++) free(p->numbers_in[n]);
   free(sets), free(one->u);
 }
