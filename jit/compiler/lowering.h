@@ -105,7 +105,10 @@ struct lw {
   /* of these loops, by round: which blocks a round visits; NULL: not needed so far */
   gcc_jit_lvalue *visits;
   bool one_lane;
-  const uint64_t *floats; /* while code for one lane is built: its slots that are floats, see scalar_loops.c */
+  /* while code for one lane is built: the slots whose values are floats in variables of their own, here and behind the
+   * instruction, and these variables; see scalar_loops.c */
+  uint64_t *floats, *floats_after;
+  gcc_jit_lvalue **f;
   gcc_jit_lvalue *(*pending)[LW_CHUNKS],
       *(*expected)[LW_CHUNKS]; /* by block: lanes that stand before it; lanes that are expected there. See edges.c */
   uint64_t *written;           /* slots that compiled code may change */

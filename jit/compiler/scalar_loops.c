@@ -283,26 +283,147 @@ static bool is_worth_it(struct lw *l, struct lw_scalar_loop *p, const bool *thro
   return any && 2 * (p->cost + most) > p->lane_cost * a->lanes;
 }
 
-static void note_kinds(const struct ja *a, const struct ja_ins *i, uint64_t *floats, uint64_t *numbers) {
-  /* results of a load may be integers or floats */
-  const unsigned first = i->o->cls == MX_MEM ? mx__row_access[i->op].elements : 0;
-  for (unsigned k = first; k < i->o->nopnds && !(i->o->flags & MX_F_BRANCH); k++) {
-    const unsigned t = i->o->opnd[k].type, f = mx_w_operand(i->w, k);
-    if (t < MX_T_raw && f < MX_LIT) ja_add(jx_float(t) ? floats : numbers, ja_slot(a, mx__types[t].slot_class, f));
+/* ---- floats -----------------------------------------------------------------------------------------------------*/
+/* A slot may hold an integer here and a float there. Each value gets a register of the kind that its readers want, so
+ * that none moves between the two kinds in each round. What is known backwards from a place: which slots are read as
+ * floats next, and which as integers. */
+struct wanted {
+  uint64_t *floats, *integers;
+};
+static uint32_t operand_slot(const struct ja *a, const struct ja_ins *i, unsigned k) {
+  const unsigned t = i->o->opnd[k].type, f = mx_w_operand(i->w, k);
+  if (t >= MX_T_raw || f >= MX_LIT || i->o->flags & MX_F_BRANCH) return JA_NONE;
+  const unsigned cls = mx__types[t].slot_class;
+  return cls == MX_R32 || cls == MX_R64 ? ja_slot(a, cls, f) : JA_NONE;
+}
+static bool moves_bits(const struct ja_ins *i) {
+  return i->o->flags & MX_F_MOVI || (i->form == MX_FORM_COPY && ja_result_bits(i) >= 32);
+}
+/* Whether result k becomes a float: what computes one makes it in such a register; what only moves bits goes by the
+ * readers, and so does what computes an integer. */
+static bool makes_a_float(const struct ja_ins *i, unsigned k, uint32_t slot, const struct wanted *w) {
+  const bool asked = ja_has(w->floats, slot), otherwise = ja_has(w->integers, slot);
+  const unsigned t = i->o->opnd[k].type, loaded = mx__row_access[i->op].type;
+  if (i->o->cls == MX_MEM && jx_bitsof(loaded) != (jx_wide(t) ? 64u : 32u)) return false;
+  return jx_float(t) ? asked || !otherwise : asked && !otherwise;
+}
+/* One step backwards. */
+static void want_step(const struct ja *a, const struct ja_ins *i, struct wanted *w, uint8_t *results) {
+  const bool guarded = mx_w_guard(*i->w) != MX_GUARD_NONE, memory = i->o->cls == MX_MEM, moves = moves_bits(i);
+  const unsigned noutputs = memory && mx__row_access[i->op].kind == MX_ACCESS_STORE ? 0 : i->o->nopnds;
+  bool copy_float = false, copy_integer = false;
+  *results = 0;
+  for (unsigned k = 0; k < noutputs && i->o->opnd[k].role == MX_OUT; k++) {
+    const uint32_t s = operand_slot(a, i, k);
+    if (s == JA_NONE) continue;
+    copy_float = ja_has(w->floats, s), copy_integer = ja_has(w->integers, s);
+    *results |= (uint8_t)(makes_a_float(i, k, s, w) << k);
+    if (!guarded) ja_del(w->floats, s), ja_del(w->integers, s);
+    else if (!memory && !moves) ja_add(jx_float(i->o->opnd[k].type) ? w->floats : w->integers, s);
+  }
+  for (unsigned k = 0; k < i->o->nopnds; k++) {
+    const uint32_t s = i->o->opnd[k].role == MX_OUT ? JA_NONE : operand_slot(a, i, k);
+    if (s == JA_NONE) continue;
+    const bool stored = memory && k >= 2 && jx_bitsof(mx__row_access[i->op].type) >= 32,
+               is_float = jx_float(i->o->opnd[k].type);
+    if (moves ? copy_float : !stored && is_float) ja_add(w->floats, s);
+    if (moves ? copy_integer : !stored && !is_float) ja_add(w->integers, s);
   }
 }
+void sl_float_step(const struct ja *a, const struct lw_scalar_loop *p, const struct ja_ins *i, uint64_t *floats) {
+  for (unsigned k = 0; k < i->o->nopnds && i->o->opnd[k].role == MX_OUT; k++) {
+    const uint32_t s = operand_slot(a, i, k);
+    if (s == JA_NONE || mx_w_guard(*i->w) != MX_GUARD_NONE) continue;
+    if (p->float_results[i - a->ins] >> k & 1) ja_add(floats, s);
+    else ja_del(floats, s);
+  }
+}
+static void find_floats(const struct ja *a, struct lw_scalar_loop *p) {
+  uint64_t *sets = lw_need(8 * (3u * p->nblocks + 4u) * (size_t)a->words);
+  struct wanted in[MOST_BLOCKS], now = {sets, sets + a->words};
+  uint64_t *out = sets + 2 * a->words;
+  p->floats_out = sets + 3 * a->words;
+  p->float_results = lw_need(a->nins);
+  for (uint32_t n = 0; n < p->nblocks; n++) {
+    p->floats_in[n] = sets + (4u + 3 * n) * a->words;
+    in[n] = (struct wanted){p->floats_in[n] + a->words, p->floats_in[n] + 2 * a->words};
+  }
+  for (bool again = true; again;) {
+    again = false;
+    for (uint32_t n = p->nblocks; n--;) {
+      const struct ja_block *b = &a->blocks[p->block[n]];
+      memset(sets, 0, 8 * 2 * a->words);
+      for (uint32_t k = 0; k < b->nsucc; k++) {
+        const uint32_t to = sl_number_of(p, b->succ[k]);
+        for (uint32_t w = 0; to < p->nblocks && w < a->words; w++)
+          now.floats[w] |= in[to].floats[w], now.integers[w] |= in[to].integers[w];
+      }
+      for (uint32_t k = b->end; k-- > b->first;) want_step(a, &a->ins[k], &now, &p->float_results[k]);
+      for (uint32_t w = 0; w < a->words; w++) {
+        again |= now.floats[w] != in[n].floats[w] || now.integers[w] != in[n].integers[w];
+        in[n].floats[w] = now.floats[w], in[n].integers[w] = now.integers[w];
+      }
+    }
+  }
+  /* a value that comes from several blocks is a float if it is one in all of them */
+  for (uint32_t n = 0; n < p->nblocks; n++)
+    for (uint32_t w = 0; w < a->words; w++) p->floats_in[n][w] = in[n].floats[w] | ~in[n].integers[w];
+  memset(p->floats_out, 0xFF, 8 * a->words);
+  for (uint32_t n = 0; n < p->nblocks; n++)
+    for (uint32_t s = 0; s < a->f->npred; s++) ja_del(p->floats_in[n], s), ja_del(p->floats_out, s);
+  for (bool again = true; again;) {
+    again = false;
+    for (uint32_t n = 0; n < p->nblocks; n++) {
+      const struct ja_block *b = &a->blocks[p->block[n]];
+      memcpy(out, p->floats_in[n], 8 * a->words);
+      for (uint32_t k = b->first; k < b->end; k++) sl_float_step(a, p, &a->ins[k], out);
+      for (uint32_t k = 0; k < b->nsucc; k++) {
+        const uint32_t to = sl_number_of(p, b->succ[k]);
+        uint64_t *const there = to < p->nblocks ? p->floats_in[to] : p->floats_out;
+        for (uint32_t w = 0; w < a->words; w++) again |= (there[w] & ~out[w]) != 0, there[w] &= out[w];
+      }
+    }
+  }
+}
+
+/* ---- NaNs -------------------------------------------------------------------------------------------------------*/
+/* Which slots' NaNs need not be canonical where a block begins, whatever it expects: on each way through the rest of
+ * the round they are written anew, and before that are only read by what makes its own NaNs. So a sum that goes from
+ * round to round waits for nothing but its additions. */
+static void find_unclean(const struct ja *a, struct lw_scalar_loop *p) {
+  uint64_t *sets = lw_need(8 * (size_t)p->nblocks * a->words);
+  uint32_t s[JA_MAX_TOUCH];
+  for (uint32_t n = p->nblocks; n--;) {
+    const struct ja_block *b = &a->blocks[p->block[n]];
+    uint64_t *now = p->unclean[n] = sets + (size_t)n * a->words;
+    memset(now, 0xFF, 8 * a->words);
+    for (uint32_t k = 0; k < b->nsucc; k++) {
+      const uint32_t to = sl_number_of(p, b->succ[k]);
+      for (uint32_t w = 0; w < a->words; w++) now[w] &= to && to < p->nblocks ? p->unclean[to][w] : 0;
+    }
+    for (uint32_t m = b->end; m-- > b->first;) {
+      const struct ja_ins *i = &a->ins[m];
+      const bool guarded = mx_w_guard(*i->w) != MX_GUARD_NONE;
+      for (uint32_t k = ja_defs(a, i, s); k--;) (guarded ? ja_del : ja_add)(now, s[k]);
+      for (unsigned k = 0; k < i->o->nopnds; k++) {
+        const uint32_t slot = i->o->opnd[k].role == MX_OUT ? JA_NONE : operand_slot(a, i, k);
+        if (slot != JA_NONE && (i->form == MX_FORM_COPY || !ja_any_nan(a, i, k, NULL))) ja_del(now, slot);
+      }
+    }
+  }
+}
+
+/* ---- slots ------------------------------------------------------------------------------------------------------*/
 static void find_slots(const struct ja *a, struct lw_scalar_loop *p) {
   const struct ja_block *h = &a->blocks[p->head], *end = &a->blocks[p->behind];
-  uint64_t *sets = lw_need(8 * 6 * (size_t)a->words), *written = sets, *numbers = sets + 5 * a->words;
+  uint64_t *sets = lw_need(8 * 4 * (size_t)a->words), *written = sets;
   uint32_t s[JA_MAX_TOUCH];
-  p->in = sets + a->words, p->out = p->in + a->words, p->moved = p->out + a->words, p->floats = p->moved + a->words;
+  p->in = sets + a->words, p->out = p->in + a->words, p->moved = p->out + a->words;
   for (uint32_t k = 0; k < p->nblocks; k++)
     for (uint32_t m = a->blocks[p->block[k]].first; m < a->blocks[p->block[k]].end; m++) {
       for (uint32_t n = ja_uses(a, &a->ins[m], s); n--;) ja_add(p->in, s[n]);
       for (uint32_t n = ja_defs(a, &a->ins[m], s); n--;) ja_add(written, s[n]);
-      note_kinds(a, &a->ins[m], p->floats, numbers);
     }
-  for (uint32_t w = 0; w < a->words; w++) p->floats[w] &= ~numbers[w];
   for (uint32_t w = 0; w < a->words; w++) {
     p->in[w] = (p->in[w] | written[w]) & h->live_in[w];
     p->out[w] = written[w] & (h->live_in[w] | end->live_in[w]);
@@ -328,6 +449,8 @@ void lw_scalar_loops_find(struct lw *l) {
     if (l->head[a->loops[g].head] && find_round(a, &a->loops[g], p) && has_instructions(l, p) &&
         finds_its_way(a, p, through) && is_worth_it(l, p, through)) {
       find_slots(a, p);
+      find_floats(a, p);
+      find_unclean(a, p);
       if (!has_odd_slots(l, p)) {
         l->scalar_loops[p->head] = p, p->start = lw_new_block(l, "lanes");
         p->since = jx_local(&l->j, l->j.t_u64), p->slice = jx_local(&l->j, l->j.t_u64);

@@ -45,7 +45,11 @@ struct lw_scalar_loop {
   /* blocks that end in branches which are backward in the text, and so count for the slice */
   uint32_t nbacks, backward[MOST_BLOCKS];
   bool inner_exits; /* lanes may leave from blocks to which not all lanes of a round come */
-  uint64_t *floats; /* slots that only ever hold floats, so that they can stay in floating-point registers */
+  /* slots whose values are floats in floating-point registers: at the beginning of the round's blocks, by number, and
+   * where turns end; and, by instruction, its results that become such values, as bits */
+  uint64_t *floats_in[MOST_BLOCKS], *floats_out;
+  uint8_t *float_results;
+  uint64_t *unclean[MOST_BLOCKS]; /* by number: slots whose NaNs need not be canonical where the block begins */
   /* slots that a turn takes over; that it leaves behind; of these, those that are uniform at the beginning of an
    * iteration */
   uint64_t *in, *out, *moved;
@@ -74,6 +78,9 @@ struct lw_scalar_loop {
   gcc_jit_rvalue *kept_end;
   gcc_jit_block *vector, *bailout, *body, *put, *start_of[MOST_BLOCKS];
 };
+
+/* Follows which slots are floats, by p->float_results: where it is guarded, an instruction leaves them as they are. */
+void sl_float_step(const struct ja *a, const struct lw_scalar_loop *p, const struct ja_ins *i, uint64_t *floats);
 
 static inline uint32_t sl_number_of(const struct lw_scalar_loop *p, uint32_t block) {
   uint32_t n = 0;

@@ -323,20 +323,21 @@ static void build_load(struct lw *l, const struct lw_scalar_loop *p, const struc
     lw_if_any(l, j->isa->mask_any(j, lw_guard(l, 0)), ac.elements, behind);
   }
   gcc_jit_rvalue *address = element_address(l, p, ld);
-  const uint32_t slot = ja_slot(l->a, bits == 64 ? MX_R64 : MX_R32, mx_w_operand(ld->ins->w, 0));
-  if (ac.elements == 1 && bits >= 32 && !behind && mx__types[ld->ins->o->opnd[0].type].bits == bits &&
-      ja_has(l->floats, slot)) {
-    jx_set(j, lw_one(l, slot), jx_rv(lw_field(l, address, 0, bits == 64 ? j->vf64 : j->vf32)));
-    return;
-  }
   jv v[4];
   /* all elements are loaded before the first result is written, which may overwrite the address's slot */
   for (unsigned e = 0; e < ac.elements; e++) {
-    gcc_jit_rvalue *r =
-        jx_keep(j, cast(l, jx_rv(lw_field(l, address, (uint64_t)e * (bits / 8), cell)), jx_vector(j, bits == 64)));
-    v[e] = (jv){.t = ac.type, .u = true, .r = {r, r}};
+    const uint64_t off = (uint64_t)e * (bits / 8);
+    const bool wide = jx_wide(ld->ins->o->opnd[e].type);
+    if (bits == (wide ? 64 : 32) &&
+        ja_has(l->floats_after, ja_slot(l->a, wide ? MX_R64 : MX_R32, mx_w_operand(ld->ins->w, e)))) {
+      gcc_jit_rvalue *r = jx_keep(j, jx_rv(lw_field(l, address, off, wide ? j->vf64 : j->vf32)));
+      v[e] = (jv){.t = wide ? MX_T_f64 : MX_T_f32, .u = true, .r = {r, r}};
+      continue;
+    }
+    gcc_jit_rvalue *r = jx_keep(j, cast(l, jx_rv(lw_field(l, address, off, cell)), jx_vector(j, bits == 64)));
+    v[e] = jv_cvt(j, ld->ins->o->opnd[e].type, ac.type, (jv){.t = ac.type, .u = true, .r = {r, r}});
   }
-  for (unsigned e = 0; e < ac.elements; e++) lw_put(l, e, 0, jv_cvt(j, ld->ins->o->opnd[e].type, ac.type, v[e]));
+  for (unsigned e = 0; e < ac.elements; e++) lw_put(l, e, 0, v[e]);
   if (!behind) return;
   lw_go(l, behind);
   j->b = behind;
@@ -372,12 +373,23 @@ static void build_store(struct lw *l, const struct lw_scalar_loop *p, const stru
 }
 
 /* ---- a lane's turn ----------------------------------------------------------------------------------------------*/
-/* Makes NaNs canonical in slots of `set` (NULL: all live slots) that block `to` expects to be canonical. */
-static void clean(struct lw *l, const uint64_t *set, uint32_t to) {
+/* Makes NaNs canonical in slots of `set` that block `to` expects to be canonical. NULL: in all live slots for which
+ * that counts before a round has ended. */
+static void clean(struct lw *l, const struct lw_scalar_loop *p, const uint64_t *set, uint32_t to) {
   const struct ja_block *t = &l->a->blocks[to];
   for (uint32_t s = 0; s < l->a->nslots; s++)
-    if (ja_has(set ? set : t->live_in, s) && ja_has(l->raw, s) && !ja_has(t->raw_in, s))
+    if (ja_has(set ? set : t->live_in, s) && ja_has(l->raw, s) && !ja_has(t->raw_in, s) &&
+        (set || !ja_has(p->unclean[sl_number_of(p, to)], s)))
       lw_set_one(l, s, lw_clean(l, s, lw_get(l, s, MX_T_u32, 0)).r[0]);
+}
+/* Moves values of the slots of `set` to the registers where the code behind expects them. */
+static void turn_kinds(struct lw *l, const uint64_t *set, const uint64_t *floats) {
+  for (uint32_t s = 0; s < l->a->nslots; s++) {
+    if (!ja_has(set, s) || ja_has(l->floats, s) == ja_has(floats, s)) continue;
+    gcc_jit_rvalue *v = jx_rv(lw_one(l, s));
+    (ja_has(floats, s) ? ja_add : ja_del)(l->floats, s);
+    lw_set_one(l, s, v);
+  }
 }
 /* Notes which blocks the round came to, if the lane's turn has more than one round. */
 static void note_round(struct lw *l, const struct lw_scalar_loop *p) {
@@ -419,8 +431,9 @@ static void begin_turn(struct lw *l, struct lw_scalar_loop *p) {
 static void end_turn(struct lw *l, struct lw_scalar_loop *p, int n) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *rounds = U64(MINUS, jx_rv(p->iterations), jx_rv(p->left));
-  clean(l, p->out, n < 0 ? p->head : p->behind);
-  if (n >= 0) clean(l, p->out, p->head);
+  clean(l, p, p->out, n < 0 ? p->head : p->behind);
+  if (n >= 0) clean(l, p, p->out, p->head);
+  turn_kinds(l, p->out, p->floats_out);
   if (!p->chain && n >= 0) note_round(l, p);
   jx_set(j, p->turn,
          p->chain ? U64(PLUS, U64(MULT, rounds, lw_u64(l, p->nblocks)), lw_u64(l, (uint64_t)(n + 1)))
@@ -517,7 +530,8 @@ static void go_to(struct lw *l, struct lw_scalar_loop *p, unsigned n, uint32_t t
     end_turn(l, p, (int)n);
     return;
   }
-  clean(l, NULL, to);
+  clean(l, p, NULL, to);
+  turn_kinds(l, l->a->blocks[to].live_in, p->floats_in[sl_number_of(p, to)]);
   if (to != p->head) {
     numbers_come_to(l->a, p, sl_number_of(p, to));
     lw_go(l, p->start_of[sl_number_of(p, to)]);
@@ -538,6 +552,7 @@ static void build_block(struct lw *l, struct lw_scalar_loop *p, unsigned n, cons
   l->block = p->block[n];
   j->b = p->start_of[n];
   memcpy(l->flt, b->float_in, 8 * a->words), memcpy(l->raw, b->raw_in, 8 * a->words);
+  memcpy(l->floats, p->floats_in[n], 8 * a->words);
   see(l, p, 1ull << n, n != 0);
   if (p->numbers_in[n]) memcpy(p->numbers, p->numbers_in[n], 8 * a->words);
   else memset(p->numbers, 0, 8 * a->words);
@@ -547,7 +562,9 @@ static void build_block(struct lw *l, struct lw_scalar_loop *p, unsigned n, cons
     if (l->ins->op == MX_BRA) break;
     lw_hold_guard(l);
     memcpy(l->raw_after, l->raw, 8 * a->words);
-    ja_float_step(a, l->ins, b->preserved, l->flt, l->raw_after);
+    ja_float_step(a, l->ins, NULL, l->flt, l->raw_after); /* no lane keeps an older result here */
+    memcpy(l->floats_after, l->floats, 8 * a->words);
+    sl_float_step(a, p, l->ins, l->floats_after);
     if (is_extreme(l)) want_numbers(l, p);
     if (l->ins->o->cls == MX_MEM) {
       const struct access *ac = (*access)++;
@@ -563,8 +580,10 @@ static void build_block(struct lw *l, struct lw_scalar_loop *p, unsigned n, cons
   gcc_jit_block *way[2] = {lw_new_block(l, "taken"), lw_new_block(l, "not")};
   const uint32_t target = a->block_of_pc[mx_w_target(*l->ins->w)];
   lw_split(l, j->isa->mask_any(j, lw_guard(l, 0)), way[0], way[1]);
+  memcpy(l->floats_after, l->floats, 8 * a->words);
   for (unsigned k = 0; k < 2; k++) {
     j->b = way[k];
+    memcpy(l->floats, l->floats_after, 8 * a->words);
     go_to(l, p, n, k ? b->succ[b->succ[0] == target] : target);
   }
 }
@@ -754,13 +773,15 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   turn_to(one, l);
   one->nc = 1, one->one_lane = true, one->slots_spilled = false;
   p->beside = l->slots_spilled;
-  one->floats = p->floats;
+  one->f = lw_need(sizeof *one->f * (a->nslots + 1));
   one->u = lw_need(sizeof *one->u * (a->nslots + 1));
   p->begin = lw_need(sizeof *p->begin * (a->nslots + 1)), p->end = lw_need(sizeof *p->end * (a->nslots + 1));
-  uint64_t *sets = lw_need(8 * 5 * (size_t)a->words);
+  uint64_t *sets = lw_need(8 * 7 * (size_t)a->words);
   one->uni = one->uni_after = sets, one->flt = sets + a->words, one->raw = one->flt + a->words,
   one->raw_after = one->raw + a->words, p->numbers = one->raw_after + a->words;
+  one->floats = p->numbers + a->words, one->floats_after = one->floats + a->words;
   memset(sets, 0xFF, 8 * a->words);
+  memcpy(one->floats, p->floats_in[0], 8 * a->words);
   memcpy(one->flt, l->flt, 8 * a->words), memcpy(one->raw, l->raw, 8 * a->words);
   gcc_jit_lvalue **const locals[] = {&p->todo, &p->rest, &p->lane, &p->iterations, &p->left, &p->turn, &p->longest};
   for (size_t k = 0; k < sizeof locals / sizeof *locals; k++) *locals[k] = jx_local(j, j->t_u64);
@@ -834,6 +855,7 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   begin_turn(one, p);
   build_iteration(one, p);
   one->j.b = p->put;
+  memcpy(one->floats, p->floats_out, 8 * a->words);
   put_back(one, p, next, behind);
   one->j.b = p->bailout;
   jx_set(&one->j, off_count(one, p), jx_int(j, j->t_u32, TIMES_OFF));
@@ -857,5 +879,5 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   leave_loop(l, p);
   p->one_by_one = false;
   for (unsigned n = 0; n < p->nblocks; n++) free(p->numbers_in[n]);
-  free(sets), free(one->u);
+  free(sets), free(one->u), free(one->f);
 }

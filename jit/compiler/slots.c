@@ -56,13 +56,14 @@ static gcc_jit_lvalue *var(struct lw *l, gcc_jit_lvalue **at, uint32_t slot, con
   char name[32];
   snprintf(name, sizeof name, "%s%u_%u", what, slot, n);
   gcc_jit_type *t = cls == MX_PRED ? l->j.t_mask : cls == MX_R32 ? l->j.vu32 : l->j.vu64;
-  if (l->floats && ja_has(l->floats, slot)) t = cls == MX_R32 ? l->j.vf32 : l->j.vf64;
+  if (l->f && at == &l->f[slot]) t = cls == MX_R32 ? l->j.vf32 : l->j.vf64;
   return *at = gcc_jit_function_new_local(l->j.fn, NULL, t, name);
 }
 gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k) {
   return l->slots_spilled ? lw_cell(l, slot, false, k) : var(l, &l->v[slot][k], slot, "v", k);
 }
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot) {
+  if (l->f && ja_has(l->floats, slot)) return var(l, &l->f[slot], slot, "f", 0);
   return l->slots_spilled ? lw_cell(l, slot, true, 0) : var(l, &l->u[slot], slot, "u", 0);
 }
 void lw_broadcast(struct lw *l, uint32_t slot) {
@@ -264,6 +265,7 @@ static void set_part(struct lw *l, uint32_t slot, unsigned k, gcc_jit_rvalue *v)
 static void set_result(struct lw *l, struct result r, unsigned chunk, jv val) {
   const bool uniform = ja_has(l->uni_after, r.slot);
   if (uniform) {
+    if (l->f) (ja_has(l->floats_after, r.slot) ? ja_add : ja_del)(l->floats, r.slot);
     if (!chunk) lw_set_one(l, r.slot, val.r[0]);
   } else if (r.cls == MX_R64) {
     set_part(l, r.slot, 2 * chunk, val.r[0]);
