@@ -401,6 +401,11 @@ jv jv_bin(struct jx *j, enum jx_bin op, unsigned t, jv x, jv y) {
   return jx_trim(j, v);
 }
 
+static jv unsigned_of(struct jx *j, jv x) {
+  if (x.k) return jv_k(j, MX_T_u32, x.kv);
+  x.t = MX_T_u32;
+  return x;
+}
 jv jv_cmp(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y) {
   x = want(j, t, x), y = want(j, t, y);
   if (t == MX_T_pred) {
@@ -421,6 +426,8 @@ jv jv_cmp(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y) {
     return jv_k(j, MX_T_pred, r);
   }
   if ((t == MX_T_f16 || t == MX_T_bf16)) return jx_refuse(j, MX_T_pred);
+  /* whether they are equal shows without their signs; many kernels test bytes against 0 as signed numbers of 16 bits */
+  if (jx_bitsof(t) < 32 && (op == JX_EQ || op == JX_NE)) x = unsigned_of(j, x), y = unsigned_of(j, y), t = MX_T_u32;
   return j->isa->compare(j, op, t, jx_spread(j, x), jx_spread(j, y));
 }
 
