@@ -112,6 +112,8 @@ static bool keeps_uniform(const struct ja *a, const struct ja_ins *i) {
 /* Whether half h of a .b128 that is packed, unpacked or copied comes from a uniform one. */
 static bool half_uniform(const struct ja *a, const struct ja_ins *i, unsigned h, const uint64_t *uni) {
   const bool joins = i->op == MX_PACK_128;
+  const unsigned guard = mx_w_guard(*i->w);
+  if (guard != MX_GUARD_NONE && !ja_has(uni, ja_slot(a, MX_PRED, guard))) return false; /* only some lanes get it */
   const unsigned from = mx_w_operand(i->w, joins ? 1 + h : i->op == MX_UNPACK_128 ? 2 : 1);
   return from >= MX_LIT || ja_has(uni, ja_slot(a, MX_R64, joins ? from : from + h));
 }
