@@ -338,8 +338,8 @@ static void find_rows(struct select *s, struct cached *c, const char *mnemonic, 
     if (intrinsic && (c->hidden || (c->nrows && c->rows[0].op < MX_OP_COUNT))) break; /* opcodes come first */
     if (row->flags & MX_F_HIDDEN && !c->hidden) continue;
     if (anywhere) anywhere->used = 0;
-    if (anywhere && !may_match_anywhere(row->spelling, anywhere)) continue;
-    if (anywhere ? intrinsic || !match_anywhere(&m, row->spelling, anywhere, 0, 1)
+    if (anywhere ? intrinsic || !may_match_anywhere(row->spelling, anywhere) ||
+                       !match_anywhere(&m, row->spelling, anywhere, 0, 1)
                  : !ends_alike(row->spelling, mnemonic, length) || !match(&m, row->spelling, mnemonic, 0, 1))
       continue;
     if (row->flags & (s->lanes == 32 ? MX_F_W64 : MX_F_W32)) {
