@@ -112,8 +112,6 @@ static bool keeps_uniform(const struct ja *a, const struct ja_ins *i) {
 /* Whether half h of a .b128 that is packed, unpacked or copied comes from a uniform one. */
 static bool half_uniform(const struct ja *a, const struct ja_ins *i, unsigned h, const uint64_t *uni) {
   const bool joins = i->op == MX_PACK_128;
-  const unsigned guard = mx_w_guard(*i->w);
-  if (guard != MX_GUARD_NONE && !ja_has(uni, ja_slot(a, MX_PRED, guard))) return false; /* only some lanes get it */
   const unsigned from = mx_w_operand(i->w, joins ? 1 + h : i->op == MX_UNPACK_128 ? 2 : 1);
   return from >= MX_LIT || ja_has(uni, ja_slot(a, MX_R64, joins ? from : from + h));
 }
@@ -121,10 +119,13 @@ void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t 
   uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
   const bool halves = ja_moves_halves(i),
              half[2] = {halves && half_uniform(a, i, 0, uni), halves && half_uniform(a, i, 1, uni)};
-  const bool same = keeps_uniform(a, i) && ja_uniform_inputs(a, i, uni), guarded = mx_w_guard(*i->w) != MX_GUARD_NONE;
+  const bool same = keeps_uniform(a, i) && ja_uniform_inputs(a, i, uni);
+  const unsigned guard = mx_w_guard(*i->w);
+  const bool guarded = guard != MX_GUARD_NONE,
+             by_some = guarded && !ja_has(uni, ja_slot(a, MX_PRED, guard)); /* only some lanes get the result */
   for (uint32_t k = 0; k < n; k++) {
     const bool blend = preserved && ja_has(preserved, s[k]);
-    if ((halves ? half[k & 1] : same) && !blend && (!guarded || ja_has(uni, s[k]))) ja_add(uni, s[k]);
+    if ((halves ? half[k & 1] : same) && !blend && !by_some && (!guarded || ja_has(uni, s[k]))) ja_add(uni, s[k]);
     else ja_del(uni, s[k]);
   }
 }
