@@ -195,11 +195,11 @@ static bool call_shuffle(struct lw *l, unsigned n, const struct lw_tile *tile) {
   const bool same = lw_operand_uniform(l, n + 1);
   if (!l->slots_spilled || l->one_lane || mx_w_guard(*l->ins->w) != MX_GUARD_NONE) return false;
   const jv limits = lw_operand(l, n + 2, 0);
-  gcc_jit_rvalue *arg[6] = {lw_operand_cells(l, 0, true, NULL),
-                            n > 1 ? lw_operand_cells(l, 1, true, NULL) : gcc_jit_context_null(j->c, j->t_pu8),
-                            lw_operand_cells(l, n, false, NULL),
-                            same ? NULL : lw_operand_cells(l, n + 1, false, NULL),
-                            limits.k ? gcc_jit_context_null(j->c, j->t_pu8) : lw_operand_cells(l, n + 2, false, NULL),
+  gcc_jit_rvalue *arg[6] = {lw_operand_cells(l, 0, true),
+                            n > 1 ? lw_operand_cells(l, 1, true) : gcc_jit_context_null(j->c, j->t_pu8),
+                            lw_operand_cells(l, n, false),
+                            same ? NULL : lw_operand_cells(l, n + 1, false),
+                            limits.k ? gcc_jit_context_null(j->c, j->t_pu8) : lw_operand_cells(l, n + 2, false),
                             tile ? tile->lanes : jx_int(j, j->t_u32, 0)};
   if (!arg[4] || !arg[0] || !arg[1] || !arg[2] || (!same && !arg[3])) return false;
   if (same) arg[3] = jv_scalar(j, jv_as(j, MX_T_u32, lw_operand(l, n + 1, 0)));

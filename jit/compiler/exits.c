@@ -26,7 +26,7 @@ struct lw_exits {
   uint32_t end, line;
   uint32_t *shape;            /* by slot: where its shape is */
   uint32_t *beside;           /* by slot: a second cell, for loops whose lanes run one by one */
-  uint32_t loop_mask;         /* where loops over the chunks find the active lanes' masks */
+  uint32_t block_mask;        /* the masks of the active lanes of the block that runs, if it has stored them */
   uint32_t loop_row[LW_ROWS]; /* where these loops find the numbers of a run's rows */
   uint32_t last;              /* the end of the part-filled cache line of cells for single numbers */
   /* code shared by exits of one block that store the same items; forms: these, and what else is live there */
@@ -43,16 +43,6 @@ struct lw_exits {
   uint32_t nshared, nentries, nsites, nlocations, nhidden, nfallbacks;
   gcc_jit_lvalue *site; /* the number of the site at which code is left */
 };
-
-void lw_exits_begin(struct lw *l) {
-  struct lw_exits *t = l->exits = lw_need(sizeof *t);
-  const struct ja *a = l->a;
-  t->at = lw_need(sizeof *t->at * (running(a) + 1));
-  t->shape = lw_need(sizeof *t->shape * (a->nslots + 1));
-  t->beside = lw_need(sizeof *t->beside * (a->nslots + 1));
-  t->end = FIRST_OFFSET;
-  t->site = jx_local(&l->j, l->j.t_u32);
-}
 
 /* Grows an array, whose size is always a power of two, for one more element. */
 static void *grow(void *p, uint32_t n, size_t size) {
@@ -77,6 +67,16 @@ static uint32_t mask_offset(struct lw *l, uint32_t *at) {
     t->line += bytes;
   }
   return *at;
+}
+void lw_exits_begin(struct lw *l) {
+  struct lw_exits *t = l->exits = lw_need(sizeof *t);
+  const struct ja *a = l->a;
+  t->at = lw_need(sizeof *t->at * (running(a) + 1));
+  t->shape = lw_need(sizeof *t->shape * (a->nslots + 1));
+  t->beside = lw_need(sizeof *t->beside * (a->nslots + 1));
+  t->end = FIRST_OFFSET;
+  mask_offset(l, &t->block_mask); /* at the same place for all functions of the object, which share helpers.c's */
+  t->site = jx_local(&l->j, l->j.t_u32);
 }
 /* If slots live in the spill area, a uniform value has a cell of its own, since both forms may be needed at once. */
 static uint32_t slot_offset(struct lw *l, uint32_t s, bool one) {
@@ -105,6 +105,7 @@ gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k) {
   return cls == MX_PRED ? spill_field(l, slot_offset(l, slot, one) + k * j->mask_bytes, j->t_mask)
                         : spill_field(l, slot_offset(l, slot, one) + k * j->bytes, cls == MX_R64 ? j->vu64 : j->vu32);
 }
+uint32_t lw_cell_offset(struct lw *l, uint32_t slot) { return slot_offset(l, slot, false); }
 gcc_jit_lvalue *lw_cell_beside(struct lw *l, uint32_t slot, unsigned k) {
   return spill_field(l, offset_beside(l, slot) + k * l->j.bytes,
                      lw_class(l->a, slot) == MX_R64 ? l->j.vu64 : l->j.vu32);
@@ -114,8 +115,13 @@ gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *spill_area, uint32_t sl
   return lw_field(l, spill_area, slot_offset(l, slot, false) + h * l->j.bytes,
                   cls == MX_PRED ? l->j.t_mask : jx_vector(&l->j, cls == MX_R64));
 }
-gcc_jit_lvalue *lw_loop_mask(struct lw *l, gcc_jit_rvalue *spill_area, unsigned chunk) {
-  return lw_field(l, spill_area, mask_offset(l, &l->exits->loop_mask) + chunk * l->j.mask_bytes, l->j.t_mask);
+gcc_jit_lvalue *lw_block_mask(struct lw *l, gcc_jit_rvalue *spill_area, unsigned chunk) {
+  return lw_field(l, spill_area, mask_offset(l, &l->exits->block_mask) + chunk * l->j.mask_bytes, l->j.t_mask);
+}
+void lw_store_block_masks(struct lw *l) {
+  for (unsigned c = 0; c < l->nc && !l->block_masks_stored; c++)
+    jx_set(&l->j, lw_block_mask(l, jx_rv(l->spill_area), c), jx_rv(l->cm[c]));
+  l->block_masks_stored = true;
 }
 gcc_jit_lvalue *lw_loop_row(struct lw *l, gcc_jit_rvalue *spill_area, unsigned row, unsigned chunk) {
   struct lw_exits *t = l->exits;
@@ -229,8 +235,9 @@ static struct exit_code *exit_code_for(struct lw *l, const uint64_t *items, cons
   memcpy(new->items, items, 8 * words), memcpy(new->forms, forms, 8 * words);
   return new;
 }
-void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, const uint64_t *live,
-              const uint64_t *uni) {
+/* Adds a site; returns the code that stores what the machine needs there. The site's number is in t->site by then. */
+static gcc_jit_block *add_site(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, const uint64_t *live,
+                               const uint64_t *uni) {
   const struct ja *a = l->a;
   struct lw_exits *t = l->exits;
   uint64_t *items = lw_need(16 * item_words(a)), *forms = items + item_words(a);
@@ -256,11 +263,25 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
       t->nlocations = site.first, site.first = last->first;
   }
   add_hidden(l, o->frame, &site, items);
-  jx_set(&l->j, t->site, jx_int(&l->j, l->j.t_u32, MX_JIT_SITE + t->nsites));
-  lw_go(l, exit_code_for(l, items, forms)->block);
+  gcc_jit_block *code = exit_code_for(l, items, forms)->block;
   lw_counters_site(l, t->nsites, done);
   *APPEND(t->sites, t->nsites) = site;
   free(items);
+  return code;
+}
+void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, const uint64_t *live,
+              const uint64_t *uni) {
+  jx_set(&l->j, l->exits->site, jx_int(&l->j, l->j.t_u32, MX_JIT_SITE + l->exits->nsites));
+  lw_go(l, add_site(l, kind, pc, done, live, uni));
+}
+void lw_leave_if_left(struct lw *l, uint32_t fallback, gcc_jit_rvalue *left, enum mx_jit_exit kind, uint32_t pc,
+                      uint32_t done, const uint64_t *live) {
+  struct lw_exits *t = l->exits;
+  t->fallbacks[fallback].left = MX_JIT_SITE + t->nsites;
+  jx_set(&l->j, t->site, left);
+  gcc_jit_block *on = lw_new_block(l, "on"), *gone = add_site(l, kind, pc, done, live, l->uni);
+  lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(t->site), jx_int(&l->j, l->j.t_u32, 0))), gone, on);
+  l->j.b = on;
 }
 
 uint32_t lw_sites(const struct lw *l) { return l->exits->nsites; }

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_HELPERS = 64, MOST_ARGUMENTS = 5 };
+enum { MOST_HELPERS = 64, MOST_ARGUMENTS = 6 };
 static struct helper {
   char name[40];
   gcc_jit_function *f;
@@ -89,27 +89,53 @@ gcc_jit_rvalue *lw_call_help(struct lw *l, uint64_t member, gcc_jit_type *type, 
   for (unsigned k = 0; k < n; k++) all[k + 1] = args[k];
   return gcc_jit_context_new_call_through_ptr(j->c, NULL, f, (int)n + 1, all);
 }
-gcc_jit_rvalue *lw_fallback(struct lw *l, gcc_jit_rvalue *number, gcc_jit_rvalue *mask) {
-  struct jx *j = &l->j;
-  gcc_jit_rvalue *args[] = {gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr),
-                            gcc_jit_context_new_cast(j->c, NULL, jx_rv(l->spill_area), j->t_ptr), number, mask};
-  return jx_keep(j, LW_HELP(l, fallback, args));
+/* Where a function finds the masks of the lanes that an instruction acts on. */
+enum masks_from { WHOLE_SPLIT, BLOCK_CELLS, ARGUMENTS };
+static const char *const from_name[] = {"_of_all", "_of_block", ""};
+static enum masks_from masks_from(const struct lw *l, bool guarded) {
+  return guarded                                 ? ARGUMENTS
+         : l->a->blocks[l->ins->block].converged ? WHOLE_SPLIT
+         : l->block_masks_stored                 ? BLOCK_CELLS
+                                                 : ARGUMENTS;
 }
-gcc_jit_rvalue *lw_fallback_of(struct lw *l, gcc_jit_rvalue *number, gcc_jit_rvalue *const *lanes) {
+/* In a function that is being built, whose first arguments are state and spill area: the masks. */
+static void take_masks(struct lw *l, struct building *b, enum masks_from from) {
+  for (unsigned c = 0; from == BLOCK_CELLS && c < l->nc; c++)
+    b->lanes[c] = jx_keep(&l->j, jx_rv(lw_block_mask(l, b->arg[1], c)));
+}
+/* Calls the interpreter's body from such a function. */
+static gcc_jit_rvalue *fall_back(struct lw *l, const struct building *b, enum masks_from from, gcc_jit_rvalue *number) {
   struct jx *j = &l->j;
-  struct helper *h = find("fallback");
+  gcc_jit_rvalue *const x = l->x, *const state = l->state;
+  l->state = b->arg[0];
+  l->x = jx_keep(j, jx_rv(lw_field(l, l->state, MX_AT(jit_state, exec), j->t_pu8)));
+  gcc_jit_rvalue *mask =
+                     from == WHOLE_SPLIT ? jx_rv(lw_field(l, l->x, MX_AT(exec, mask), j->t_u64)) : lw_pack(l, b->lanes),
+                 *args[] = {gcc_jit_context_new_cast(j->c, NULL, l->state, j->t_ptr),
+                            gcc_jit_context_new_cast(j->c, NULL, b->arg[1], j->t_ptr), number, mask};
+  gcc_jit_rvalue *left = jx_keep(j, LW_HELP(l, fallback, args));
+  l->x = x, l->state = state;
+  return left;
+}
+static void active_lanes(struct lw *l, bool guarded, gcc_jit_rvalue **lanes) {
+  for (unsigned c = 0; c < l->nc; c++) lanes[c] = guarded ? lw_lanes(l, c) : jx_rv(l->cm[c]);
+}
+gcc_jit_rvalue *lw_fallback(struct lw *l, uint32_t number, bool guarded) {
+  struct jx *j = &l->j;
+  const enum masks_from from = masks_from(l, guarded);
+  char name[40];
+  snprintf(name, sizeof name, "fallback%s", from_name[from]);
+  struct helper *h = find(name);
   if (!h) {
     struct building b =
-        begin(l, "fallback", true, j->t_u32, 4, (gcc_jit_type *[]){j->t_pu8, j->t_pu8, j->t_pu8, j->t_u32});
-    gcc_jit_rvalue *const x = l->x, *const state = l->state;
-    gcc_jit_lvalue *const spill_area = l->spill_area, *place = jx_local(j, j->t_pu8);
-    jx_set(j, place, b.arg[2]);
-    l->x = b.arg[0], l->state = b.arg[1], l->spill_area = place;
-    gcc_jit_rvalue *done = lw_fallback(l, b.arg[3], lw_pack(l, b.lanes));
-    l->x = x, l->state = state, l->spill_area = spill_area;
-    h = end(l, &b, done, NULL);
+        begin(l, name, from == ARGUMENTS, j->t_u32, 3, (gcc_jit_type *[]){j->t_pu8, j->t_pu8, j->t_u32});
+    take_masks(l, &b, from);
+    h = end(l, &b, fall_back(l, &b, from, b.arg[2]), NULL);
   }
-  return jx_keep(j, call(l, h, 4, (gcc_jit_rvalue *[]){l->x, l->state, jx_rv(l->spill_area), number}, lanes));
+  gcc_jit_rvalue *lanes[LW_CHUNKS];
+  if (from == ARGUMENTS) active_lanes(l, guarded, lanes);
+  return call(l, h, 3, (gcc_jit_rvalue *[]){l->state, jx_rv(l->spill_area), jx_int(j, j->t_u32, number)},
+              from == ARGUMENTS ? lanes : NULL);
 }
 
 /* ---- whether lanes' values are in a row -------------------------------------------------------------------------*/
@@ -252,52 +278,75 @@ gcc_jit_rvalue *lw_call_numbers_outside(struct lw *l, gcc_jit_rvalue *cells, gcc
 }
 
 /* ---- rows between memory and cells --------------------------------------------------------------------------------*/
-gcc_jit_rvalue *lw_operand_cells(struct lw *l, unsigned k, bool result, bool *raw) {
+bool lw_operand_has_cells(struct lw *l, unsigned k, bool result, bool *raw, uint32_t *slot) {
   const unsigned field = mx_w_operand(l->ins->w, k), cls = mx__types[l->ins->o->opnd[k].type].slot_class;
-  if (field >= MX_LIT) return NULL;
-  const uint32_t slot = ja_slot(l->a, cls, field);
-  if (result ? lw_result_uniform(l, k) || ja_has(l->a->blocks[l->block].preserved, slot)
-             : ja_has(l->uni, slot) || (!raw && ja_has(l->raw, slot)))
-    return NULL;
-  if (raw) *raw = !result && ja_has(l->raw, slot);
+  if (field >= MX_LIT) return false;
+  *slot = ja_slot(l->a, cls, field);
+  *raw = !result && ja_has(l->raw, *slot);
+  return result ? !lw_result_uniform(l, k) && !ja_has(l->a->blocks[l->block].preserved, *slot) : !ja_has(l->uni, *slot);
+}
+gcc_jit_rvalue *lw_operand_cells(struct lw *l, unsigned k, bool result) {
+  uint32_t slot;
+  bool raw;
+  if (!lw_operand_has_cells(l, k, result, &raw, &slot) || raw) return NULL;
   return gcc_jit_context_new_cast(l->j.c, NULL, gcc_jit_lvalue_get_address(lw_cell(l, slot, false, 0), NULL),
                                   l->j.t_pu8);
 }
-gcc_jit_rvalue *lw_call_row_access(struct lw *l, bool wide, bool raw, gcc_jit_rvalue *bounds, gcc_jit_rvalue *start,
-                                   gcc_jit_rvalue *scattered, gcc_jit_rvalue *cells, gcc_jit_rvalue *const *lanes) {
+/* A constant argument: the fallback's number, and where the spill area has the cells, 32 bits each. */
+static gcc_jit_rvalue *number_in(struct lw *l, gcc_jit_rvalue *both) {
+  return gcc_jit_context_new_cast(l->j.c, NULL, both, l->j.t_u32);
+}
+gcc_jit_rvalue *lw_call_row_access(struct lw *l, const struct lw_row_access *ac, gcc_jit_rvalue *start,
+                                   gcc_jit_rvalue *scattered, uint32_t fallback) {
   struct jx *j = &l->j;
+  enum masks_from from = masks_from(l, ac->guarded);
+  if (!ac->load && from == WHOLE_SPLIT) from = ARGUMENTS; /* it needs them as vectors */
   char name[40];
-  snprintf(name, sizeof name, "%s_row_%u%s", lanes ? "store" : "load", wide ? 64 : 32, raw ? "_raw" : "");
+  snprintf(name, sizeof name, "%s_row_%u%s%s", ac->load ? "load" : "store", ac->wide ? 64 : 32, ac->raw ? "_raw" : "",
+           from_name[from]);
   struct helper *h = find(name);
   if (!h) {
-    struct building b =
-        begin(l, name, lanes, j->t_bool, 4, (gcc_jit_type *[]){j->t_pu8, j->t_u64, j->t_bool, j->t_pu8});
-    const unsigned element = wide ? 8 : 4, bytes = l->a->lanes * element, parts = wide ? 2 : 1;
-    gcc_jit_rvalue *at = b.arg[1];
-#define FIELD(name_) jx_keep(j, jx_rv(lw_field(l, b.arg[0], MX_AT(bounds, name_), j->t_u64)))
-    gcc_jit_rvalue *span = lanes ? FIELD(writes) : FIELD(reads), *lo = FIELD(lo), *host = FIELD(host);
+    struct building b = begin(l, name, from == ARGUMENTS, j->t_u32, 6,
+                              (gcc_jit_type *[]){j->t_pu8, j->t_pu8, j->t_pu8, j->t_u64, j->t_bool, j->t_u64});
+    const unsigned element = ac->wide ? 8 : 4, bytes = l->a->lanes * element, parts = ac->wide ? 2 : 1;
+    gcc_jit_rvalue *at = b.arg[3];
+#define FIELD(name_) jx_keep(j, jx_rv(lw_field(l, b.arg[2], MX_AT(bounds, name_), j->t_u64)))
+    gcc_jit_rvalue *span = ac->load ? FIELD(reads) : FIELD(writes), *lo = FIELD(lo), *host = FIELD(host);
 #undef FIELD
 #define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
-    gcc_jit_rvalue *no = lw_either(l, b.arg[2], lw_compare(l, GCC_JIT_COMPARISON_LT, span, lw_u64(l, bytes)));
+    gcc_jit_rvalue *no = lw_either(l, b.arg[4], lw_compare(l, GCC_JIT_COMPARISON_LT, span, lw_u64(l, bytes)));
     no = lw_either(l, no, lw_compare(l, GCC_JIT_COMPARISON_GT, OP(MINUS, at, lo), OP(MINUS, span, lw_u64(l, bytes))));
     no = lw_either(l, no,
                    lw_compare(l, GCC_JIT_COMPARISON_NE, OP(BITWISE_AND, at, lw_u64(l, element - 1)), lw_u64(l, 0)));
     gcc_jit_block *out = lw_new_block(l, "out"), *in = lw_new_block(l, "in");
     lw_split(l, lw_rare(l, no), out, in);
-    gcc_jit_block_end_with_return(out, NULL, jx_int(j, j->t_bool, 1));
+    j->b = out;
+    take_masks(l, &b, from);
+    gcc_jit_block_end_with_return(j->b, NULL, fall_back(l, &b, from, number_in(l, b.arg[5])));
     j->b = in;
     gcc_jit_rvalue *memory = jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, OP(PLUS, host, at), j->t_pu8));
+    gcc_jit_rvalue *cells = jx_keep(j, lw_add(l, b.arg[1], OP(RSHIFT, b.arg[5], lw_u64(l, 32))));
 #undef OP
+    if (!ac->load) take_masks(l, &b, from);
     for (unsigned k = 0; k < parts * l->nc; k++) {
-      gcc_jit_lvalue *cell = lw_vector(l, b.arg[3], j->bytes * k, wide), *q = lw_vector(l, memory, j->bytes * k, wide);
-      if (!lanes) jx_set(j, cell, j->isa->load(j, wide, q));
+      gcc_jit_lvalue *cell = lw_vector(l, cells, j->bytes * k, ac->wide),
+                     *q = lw_vector(l, memory, j->bytes * k, ac->wide);
+      if (ac->load) jx_set(j, cell, j->isa->load(j, ac->wide, q));
       else {
-        jv v = {.t = wide ? MX_T_u64 : MX_T_u32, .r = {jx_keep(j, jx_rv(cell))}};
-        if (raw) v = jv_as(j, v.t, jv_canon(j, MX_T_f32, jv_as(j, MX_T_f32, v)));
-        j->isa->write(j, wide, k % parts, q, v.r[0], b.lanes[k / parts]);
+        jv v = {.t = ac->wide ? MX_T_u64 : MX_T_u32, .r = {jx_keep(j, jx_rv(cell))}};
+        if (ac->raw) v = jv_as(j, v.t, jv_canon(j, MX_T_f32, jv_as(j, MX_T_f32, v)));
+        j->isa->write(j, ac->wide, k % parts, q, v.r[0], b.lanes[k / parts]);
       }
     }
-    h = end(l, &b, jx_int(j, j->t_bool, 0), NULL);
+    h = end(l, &b, jx_int(j, j->t_u32, 0), NULL);
   }
-  return jx_keep(j, call(l, h, 4, (gcc_jit_rvalue *[]){bounds, start, scattered, cells}, lanes));
+  gcc_jit_rvalue *lanes[LW_CHUNKS],
+      *args[] = {l->state,
+                 jx_rv(l->spill_area),
+                 lw_at(l, jx_rv(l->bounds), (uint64_t)l->ins->bounds * sizeof(struct mx_bounds)),
+                 start,
+                 scattered,
+                 lw_u64(l, fallback | (uint64_t)lw_cell_offset(l, ac->slot) << 32)};
+  if (from == ARGUMENTS) active_lanes(l, ac->guarded, lanes);
+  return call(l, h, 6, args, from == ARGUMENTS ? lanes : NULL);
 }

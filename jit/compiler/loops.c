@@ -247,9 +247,7 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
   } else {
     gcc_jit_lvalue *const chunk = loop.chunk = jx_local(j, j->t_u64);
     const bool masked = asks_lanes(l, b, from, end);
-    for (unsigned c = 0; c < nc && masked && !l->loop_mask_stored; c++)
-      jx_set(j, lw_loop_mask(l, jx_rv(l->spill_area), c), jx_rv(l->cm[c]));
-    l->loop_mask_stored |= masked;
+    if (masked) lw_store_block_masks(l);
     lw_run_loop_begin(l, b->first + from, b->first + end);
     jx_set(j, chunk, lw_u64(l, 0));
     gcc_jit_block *turn = lw_new_block(l, "chunk"), *behind = lw_new_block(l, "behind");
@@ -259,7 +257,7 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
     l->nc = 1;
     if (masked) {
       l->cm[0] = jx_local(j, j->t_mask);
-      jx_set(j, l->cm[0], jx_rv(lw_loop_mask(l, part_at(l, MX_PRED), 0)));
+      jx_set(j, l->cm[0], jx_rv(lw_block_mask(l, part_at(l, MX_PRED), 0)));
     }
     build_chunk(l, b, from, end, live, before, made);
     jx_set(j, chunk, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(chunk), lw_u64(l, j->bytes)));

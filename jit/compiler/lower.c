@@ -111,29 +111,26 @@ void lw_add_steps(struct lw *l, uint32_t n) {
 static bool by_meaning(struct lw *l);
 
 /* ---- an instruction by the interpreter's body ------------------------------------------------------------*/
-/* Where the body leaves compiled code, the exit is of that kind at pc, with `live` being live there. With MX_JIT_GO the
- * body has done nothing then, and the machine executes the instruction. */
-static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uint64_t *live) {
+/* Behind a fallback that has returned `left`. Where the body leaves compiled code, the exit is of that kind at pc, with
+ * `live` being live there. With MX_JIT_GO the body has done nothing then, and the machine executes the instruction. */
+static void behind_body(struct lw *l, uint32_t fallback, gcc_jit_rvalue *left, enum mx_jit_exit kind, uint32_t pc,
+                        const uint64_t *live) {
   const struct ja *a = l->a;
-  struct jx *j = &l->j;
   uint64_t *still = lw_need(8 * a->words); /* live slots that are not in the frame already */
-  const uint32_t fallback = lw_spill_for_fallback(l);
-  gcc_jit_rvalue *m[LW_CHUNKS];
-  const bool by_guard = mx__row_access[l->ins->op].elements && mx_w_guard(*l->ins->w) != MX_GUARD_NONE;
-  for (unsigned c = 0; c < l->nc; c++) m[c] = by_guard ? lw_lanes(l, c) : jx_rv(l->cm[c]);
-  gcc_jit_rvalue *at = jx_int(j, j->t_u32, fallback);
-  gcc_jit_rvalue *done =
-      a->blocks[l->block].converged && !by_guard ? lw_fallback(l, at, jx_rv(l->emask)) : lw_fallback_of(l, at, m);
-  gcc_jit_block *on = lw_new_block(l, "on"), *gone = lw_new_block(l, "gone");
-  lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, done, jx_int(j, j->t_u32, 0))), gone, on);
-  j->b = gone;
   memcpy(still, live, 8 * a->words);
   for (unsigned k = 1; k <= l->ndeferred; k++) ja_del(still, ja_slot(a, MX_R64, mx_w_operand(l->ins[-(int)k].w, 0)));
   const uint32_t number = (uint32_t)(l->ins - &a->ins[a->blocks[l->block].first]);
-  lw_leave(l, kind, pc, number + (kind != MX_JIT_GO), still, l->uni);
+  lw_leave_if_left(l, fallback, left, kind, pc, number + (kind != MX_JIT_GO), still);
   free(still);
-  j->b = on;
   lw_reload_after_fallback(l);
+}
+void lw_behind_body(struct lw *l, uint32_t fallback, gcc_jit_rvalue *left) {
+  behind_body(l, fallback, left, MX_JIT_EVENT, l->ins->pc, l->live);
+}
+static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uint64_t *live) {
+  const uint32_t fallback = lw_spill_for_fallback(l);
+  const bool guarded = mx__row_access[l->ins->op].elements && mx_w_guard(*l->ins->w) != MX_GUARD_NONE;
+  behind_body(l, fallback, lw_fallback(l, fallback, guarded), kind, pc, live);
 }
 void lw_interpret(struct lw *l) { run_body(l, MX_JIT_EVENT, l->ins->pc, l->live); }
 void lw_end_with_fallback(struct lw *l, gcc_jit_block *slow, gcc_jit_block *end) {
@@ -511,7 +508,7 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
   gcc_jit_block *version[LW_VERSIONS] = {lw_new_block(l, "otherwise"), run->guesses ? lw_new_block(l, "guessed") : NULL,
                                          run->tile ? lw_new_block(l, "tile") : NULL};
   gcc_jit_block *behind = lw_new_block(l, "behind");
-  const bool mask_stored = l->loop_mask_stored;
+  const bool mask_stored = l->block_masks_stored;
   lw_run_begin(l, run);
   if (run->guesses) {
     gcc_jit_block *check = lw_new_block(l, "unlike"), *like = run->tile ? lw_new_block(l, "like") : version[LW_GUESSED];
@@ -535,7 +532,7 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
     memcpy(l->uni, before, bytes), memcpy(l->flt, before + a->words, bytes),
         memcpy(l->raw, before + 2 * a->words, bytes);
     memcpy(l->saved, before + 3 * a->words, bytes);
-    l->loop_mask_stored = mask_stored;
+    l->block_masks_stored = mask_stored;
     lw_run_version_begin(l);
     for (uint32_t k = run->first - b->first; k < run->end - b->first;) {
       const uint32_t end = lw_loop_end(l, b, k, live);
@@ -546,17 +543,25 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
     memset(l->pieces, 0, sizeof *l->pieces * a->nslots); /* each version has made its own tests */
   }
   l->run = NULL;
-  l->loop_mask_stored = mask_stored;
+  l->block_masks_stored = mask_stored;
   j->b = behind;
   free(before);
 }
 
+/* Where a block has many accesses to memory, the functions that they call find the active lanes' masks in memory: that
+ * takes fewer statements than to pass them. */
+#define MANY_ACCESSES 4
+static uint32_t accesses(const struct ja *a, const struct ja_block *b) {
+  uint32_t n = 0;
+  for (uint32_t k = b->first; k < b->end; k++) n += mx__row_access[a->ins[k].op].elements != 0;
+  return n;
+}
 static void build_block(struct lw *l, uint32_t number) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   const struct ja_block *b = &a->blocks[number];
   l->block = number;
-  l->loop_mask_stored = false;
+  l->block_masks_stored = false;
   j->b = l->head[number];
   const uint32_t n = b->end - b->first;
   uint64_t *live = lw_need(8 * (size_t)a->words * (n + 1)), *at = live + (size_t)n * a->words;
@@ -587,6 +592,7 @@ static void build_block(struct lw *l, uint32_t number) {
     lw_leave(l, MX_JIT_GO, b->pc, 0, live, l->uni);
     j->b = in;
   }
+  if (l->slots_spilled && !b->converged && accesses(a, b) >= MANY_ACCESSES) lw_store_block_masks(l);
   bool ended = false;
   for (uint32_t k = 0; k < n; k++) {
     if (l->runs[number].n && b->first + k == l->runs[number].first) {

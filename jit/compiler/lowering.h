@@ -115,11 +115,11 @@ struct lw {
   /* slots whose cells in the spill area hold their current values, here and at the beginning of each block; see
    * saved.c */
   uint64_t *saved, *saved_in;
-  bool *steadies;        /* by block: it begins a loop with barriers, before which the slots of saved_in are stored */
-  bool slots_spilled;    /* slots and the blocks' masks live in state->spill_area, not in registers */
-  struct lw_loop *loop;  /* the loop over chunks that is being built, in which slots have one chunk; see loops.c */
-  bool loop_mask_stored; /* the active lanes' masks have been stored for such loops, earlier in this block */
-  bool always;           /* the interpreter's body does the instruction, whatever its operands are */
+  bool *steadies;          /* by block: it begins a loop with barriers, before which the slots of saved_in are stored */
+  bool slots_spilled;      /* slots and the blocks' masks live in state->spill_area, not in registers */
+  struct lw_loop *loop;    /* the loop over chunks that is being built, in which slots have one chunk; see loops.c */
+  bool block_masks_stored; /* the active lanes' masks have been stored, earlier in this block; see lw_block_mask() */
+  bool always;             /* the interpreter's body does the instruction, whatever its operands are */
   /* the block and the instruction that are being built */
   uint32_t block;
   const struct ja_ins *ins;
@@ -257,6 +257,8 @@ gcc_jit_rvalue *lw_but_lowest(struct lw *l, gcc_jit_rvalue *mask); /* the mask w
 gcc_jit_rvalue *lw_count(struct lw *l, gcc_jit_rvalue *mask);      /* how many bits of a u64 are set */
 /* The interpreter's body executes the current instruction; if that traps, the function is left. */
 void lw_interpret(struct lw *l);
+/* The same in two steps: lw_spill_for_fallback() has returned `fallback`, and the call of its body `left`. */
+void lw_behind_body(struct lw *l, uint32_t fallback, gcc_jit_rvalue *left);
 /* Ends an instruction that has a fast path, which the current block ends: in `slow` the interpreter's body executes it,
  * and both go on in `end`. */
 void lw_end_with_fallback(struct lw *l, gcc_jit_block *slow, gcc_jit_block *end);
@@ -268,6 +270,10 @@ void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, c
 /* Before an instruction that the interpreter's body does: its operands are spilled, and its results are reloaded behind
  * it. Returns the fallback's number in the object's table. */
 uint32_t lw_spill_for_fallback(struct lw *l);
+/* Behind fallback number `fallback`, which has returned `left`: builds the exit, as lw_leave, for the case that the
+ * body has left. */
+void lw_leave_if_left(struct lw *l, uint32_t fallback, gcc_jit_rvalue *left, enum mx_jit_exit kind, uint32_t pc,
+                      uint32_t done, const uint64_t *live);
 void lw_reload_after_fallback(struct lw *l);
 void lw_store_steps(struct lw *l); /* adds the executed steps to those in mx_jit_state */
 /* Waits at barrier 0, or at the mbarrier at state->at; the warp goes on at block `next`, an entry. lw_entry_number: the
@@ -315,9 +321,11 @@ gcc_jit_rvalue *lw_loop_row_get(struct lw *l, unsigned row);
 /* whether the loop is unrolled, and which chunk is being built */
 bool lw_loop_unrolled(const struct lw *l, unsigned *chunk);
 /* exits.c: part h of a slot's cell for the chunk whose part of the spill area the pointer has advanced to.
- * lw_loop_mask, lw_loop_row: the same for the active lanes' mask, and for a row of a run, which loops read. */
+ * lw_block_mask, lw_loop_row: the same for the active lanes' mask, and for a row of a run, which loops read. */
+uint32_t lw_cell_offset(struct lw *l, uint32_t slot); /* of a slot's cells in the spill area */
 gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *spill_area, uint32_t slot, unsigned h);
-gcc_jit_lvalue *lw_loop_mask(struct lw *l, gcc_jit_rvalue *spill_area, unsigned chunk);
+gcc_jit_lvalue *lw_block_mask(struct lw *l, gcc_jit_rvalue *spill_area, unsigned chunk);
+void lw_store_block_masks(struct lw *l); /* unless they are stored already */
 gcc_jit_lvalue *lw_loop_row(struct lw *l, gcc_jit_rvalue *spill_area, unsigned row, unsigned chunk);
 /* A number of 64 bits that the warp keeps from one execution of the current instruction to the next; not
  * initialised. */
@@ -367,14 +375,14 @@ gcc_jit_rvalue *lw_call_help(struct lw *l, uint64_t member, gcc_jit_type *type, 
                              gcc_jit_rvalue *const *args);
 #define LW_HELP(l_, member_, args_) \
   lw_call_help(l_, MX_AT(jit_help, member_), (l_)->t_##member_, sizeof args_ / sizeof *args_, args_)
-/* lw_fallback: calls the interpreter's body for fallback `number`, with a mask, or with masks by chunk
- * (_of); 0: the body leaves compiled code. lw_cells_address: a slot's cells, if all of its chunks lie in memory now; or
- * NULL. lw_row_start: *scattered becomes the condition that values in cells do not increase by `stride` from lane to
- * lane, in all lanes (`lanes` NULL) or in these; returns the value that lane 0 has or would have. lw_numbers_outside:
- * the condition that some lane's number is greater than `most`, or has a bit of `low` set. Those with `call` in their
- * names call a function of the object, the others build the code in line. */
-gcc_jit_rvalue *lw_fallback(struct lw *l, gcc_jit_rvalue *number, gcc_jit_rvalue *mask);
-gcc_jit_rvalue *lw_fallback_of(struct lw *l, gcc_jit_rvalue *number, gcc_jit_rvalue *const *lanes);
+/* lw_fallback: calls the interpreter's body for fallback `number` of the current instruction, for the active lanes or,
+ * with `guarded`, for those of them whose guard holds. Returned: 0, or how code is left. lw_cells_address: a slot's
+ * cells, if all of its chunks lie in memory now; or NULL. lw_row_start: *scattered becomes the condition that values in
+ * cells do not increase by `stride` from lane to lane, in all lanes (`lanes` NULL) or in these; returns the value that
+ * lane 0 has or would have. lw_numbers_outside: the condition that some lane's number is greater than `most`, or has a
+ * bit of `low` set. Those with `call` in their names call a function of the object, the others build the code in line.
+ */
+gcc_jit_rvalue *lw_fallback(struct lw *l, uint32_t number, bool guarded);
 gcc_jit_rvalue *lw_cells_address(struct lw *l, uint32_t slot);
 gcc_jit_rvalue *lw_row_start(struct lw *l, gcc_jit_rvalue *cells, bool wide, unsigned stride,
                              gcc_jit_rvalue *const *lanes, gcc_jit_rvalue **scattered);
@@ -392,14 +400,20 @@ gcc_jit_rvalue *lw_numbers_outside(struct lw *l, gcc_jit_rvalue *const *index, g
                                    gcc_jit_rvalue *const *lanes);
 gcc_jit_rvalue *lw_call_numbers_outside(struct lw *l, gcc_jit_rvalue *cells, gcc_jit_rvalue *most, uint32_t low,
                                         gcc_jit_rvalue *const *lanes);
-/* lw_operand_cells: the cells of operand or result k, if all of its chunks lie in memory in the form in which the
- * instruction reads or writes them; or NULL. `raw`, if not NULL, gets whether the operand's NaNs still have to be made
- * canonical; if it is NULL, such an operand has no cells. lw_call_row_access: moves a row of elements of 32 or 64 bits
- * that begins at address `start` from memory to cells or, with `lanes`, from cells to memory. Returned: the condition
- * that it did not, since the lanes are `scattered`, or the row is out of the instruction's bounds or not aligned. */
-gcc_jit_rvalue *lw_operand_cells(struct lw *l, unsigned k, bool result, bool *raw);
-gcc_jit_rvalue *lw_call_row_access(struct lw *l, bool wide, bool raw, gcc_jit_rvalue *bounds, gcc_jit_rvalue *start,
-                                   gcc_jit_rvalue *scattered, gcc_jit_rvalue *cells, gcc_jit_rvalue *const *lanes);
+/* lw_operand_has_cells: whether all chunks of operand or result k lie in memory in the form in which the instruction
+ * reads or writes them; *raw: but the operand's NaNs still have to be made canonical. lw_operand_cells: the cells of
+ * one that is not raw; or NULL. */
+bool lw_operand_has_cells(struct lw *l, unsigned k, bool result, bool *raw, uint32_t *slot);
+gcc_jit_rvalue *lw_operand_cells(struct lw *l, unsigned k, bool result);
+/* Moves a row of elements of 32 or 64 bits that begins at address `start` between memory and a slot's cells, or, if the
+ * lanes are `scattered`, or the row is not within the instruction's bounds or not aligned, calls its body as
+ * lw_fallback does. Returned: 0, or how code is left. */
+struct lw_row_access {
+  bool load, guarded, wide, raw;
+  uint32_t slot;
+};
+gcc_jit_rvalue *lw_call_row_access(struct lw *l, const struct lw_row_access *ac, gcc_jit_rvalue *start,
+                                   gcc_jit_rvalue *scattered, uint32_t fallback);
 /* calls.c. lw_fn: a frame's function. lw_local_memory: what the current instruction reads, where local memory of its
  * frame begins or ends. lw_call, lw_return: the current instruction, number k of its block, calls a function that is
  * inlined, or returns from it. */

@@ -758,29 +758,29 @@ static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned strid
   return *known =
              (struct lw_piece){.ins = l->ins, .stride = stride, .scattered = jx_rv(no), .first = jx_keep(j, first)};
 }
-/* Does the whole access by one call of a function of the object, bounds check included; false: it has none, and nothing
- * was built. */
-static bool call_row_access(struct lw *l, const struct access *ac, gcc_jit_rvalue *start, gcc_jit_rvalue *scattered,
-                            gcc_jit_rvalue *const *lanes) {
-  struct jx *j = &l->j;
+/* Where the row begins through whose address nothing is known at compile time. */
+static gcc_jit_rvalue *row_start(struct lw *l, const struct access *ac, gcc_jit_rvalue *off,
+                                 gcc_jit_rvalue **scattered) {
+  const unsigned cls = mx__types[l->ins->o->opnd[ac->at].type].slot_class;
+  const struct lw_piece piece = address_piece(l, ja_slot(l->a, cls, mx_w_operand(l->ins->w, ac->at)), ac->bytes, 0);
+  gcc_jit_rvalue *start = u64_op(l, GCC_JIT_BINARY_OP_PLUS, piece.first, off);
+  if (cls == MX_R32) start = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, UINT32_MAX));
+  *scattered = piece.scattered;
+  return jx_keep(&l->j, start);
+}
+/* Does the whole access by one call of a function of the object, which also calls the body where it must; false: it has
+ * no such form, and nothing was built. */
+static bool call_row_access(struct lw *l, const struct access *ac, gcc_jit_rvalue *off) {
   const unsigned k = ac->load ? 0 : ac->value, type = l->ins->o->opnd[k].type, cls = mx__types[type].slot_class;
-  if (!l->slots_spilled || l->one_lane || lw_is_in_loop(l) || (ac->load && ac->guarded) || is_narrow(ac) || ac->n > 1 ||
-      jx_wide(ac->type) != (cls == MX_R64))
+  struct lw_row_access row = {.load = ac->load, .guarded = ac->guarded, .wide = cls == MX_R64};
+  if (!l->slots_spilled || l->one_lane || l->a->checked || lw_is_in_loop(l) || (ac->load && ac->guarded) ||
+      is_narrow(ac) || ac->n > 1 || jx_wide(ac->type) != row.wide ||
+      !lw_operand_has_cells(l, k, ac->load, &row.raw, &row.slot))
     return false;
-  bool raw;
-  gcc_jit_rvalue *cells = lw_operand_cells(l, k, ac->load, &raw);
-  if (!cells) return false;
-  gcc_jit_rvalue *bounds = lw_at(l, jx_rv(l->bounds), (uint64_t)l->ins->bounds * sizeof(struct mx_bounds));
-  gcc_jit_rvalue *no =
-      lw_call_row_access(l, cls == MX_R64, raw, bounds, start, scattered, cells, ac->load ? NULL : lanes);
-  gcc_jit_block *fast = ac->load ? lw_new_block(l, "fast") : ac->end;
-  lw_split(l, lw_rare(l, no), ac->slow, fast);
-  if (!ac->load) return true;
-  j->b = fast;
-  const uint32_t slot = ja_slot(l->a, cls, mx_w_operand(l->ins->w, k));
-  l->lows[slot] = (struct lw_low){0};
-  lw_shape_update(l, slot);
-  lw_go(l, ac->end);
+  gcc_jit_rvalue *scattered, *start = row_start(l, ac, off, &scattered);
+  const uint32_t fallback = lw_spill_for_fallback(l);
+  lw_behind_body(l, fallback, lw_call_row_access(l, &row, start, scattered, fallback));
+  if (ac->load) l->lows[row.slot] = (struct lw_low){0};
   return true;
 }
 /* Addresses of 64 bits that are in no row: their distances from the beginning of the bounds are numbers of 32 bits,
@@ -819,13 +819,9 @@ static void by_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *off,
     by_distance(l, ac, &p, slot, off, lanes);
     return;
   }
-  const struct lw_piece piece = address_piece(l, slot, ac->bytes, 0);
-  gcc_jit_rvalue *start = u64_op(l, GCC_JIT_BINARY_OP_PLUS, piece.first, off);
-  if (cls == MX_R32) start = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, UINT32_MAX));
-  start = jx_keep(j, start);
-  if (call_row_access(l, ac, start, piece.scattered, lanes)) return;
+  gcc_jit_rvalue *scattered, *start = row_start(l, ac, off, &scattered);
   read_cache(l, &p, !ac->load);
-  gcc_jit_rvalue *bad = lw_either(l, limit(l, &p, ac->bytes), piece.scattered);
+  gcc_jit_rvalue *bad = lw_either(l, limit(l, &p, ac->bytes), scattered);
   gcc_jit_rvalue *reach = lw_u64(l, (uint64_t)(l->a->lanes - 1) * ac->bytes);
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_LT, p.limit, reach));
   bad = lw_either(l, bad,
@@ -942,16 +938,16 @@ bool lw_memory(struct lw *l) {
     lw_interpret(l);
     return true;
   }
-  gcc_jit_block *end = lw_new_block(l, "done");
-  if (!uniform && lw_base(l) && lw_base(l)->bounds_checked) {
-    const struct access access = {load, guarded, ac.type, 1, at, value, bytes, NULL, end};
+  struct access access = {load, guarded, ac.type, ac.elements, at, value, bytes, NULL, NULL};
+  if (!uniform && !base && call_row_access(l, &access, variable ? variable : lw_u64(l, off_k))) return true;
+  gcc_jit_block *end = access.end = lw_new_block(l, "done");
+  if (!uniform && base && base->bounds_checked) {
     gcc_jit_rvalue *lanes[LW_CHUNKS];
     for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
     sure(l, &access, off_k, lanes);
     return true;
   }
-  gcc_jit_block *slow = lw_new_block(l, "slow");
-  const struct access access = {load, guarded, ac.type, ac.elements, at, value, bytes, slow, end};
+  gcc_jit_block *slow = access.slow = lw_new_block(l, "slow");
   gcc_jit_rvalue *lanes[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) lanes[c] = lw_lanes(l, c);
   if (guarded && uniform)

@@ -112,9 +112,9 @@ static const struct ceiling {
 } ceilings[] = {
     {MX_ADD_U32, "v3", 3},       {MX_ADD_U64, "v3", 5},  {MX_FMA_F32, "v3", 4},       {MX_FMA_F64, "v3", 15},
     {MX_MUL_WIDE_S32, "v3", 17}, {MX_SETP_S32, "v3", 3}, {MX_MIN_S32, "v3", 5},       {MX_LOP3, "v3", 3},
-    {MX_DIV_F32, "v3", 3},       {MX_DIV_U64, "v3", 7},  {MX_FMA_F16X2, "v3", 3},     {MX_SHFL_32, "v3", 32},
-    {MX_LD_B32, "v3", 32},       {MX_ST_B32, "v3", 31},  {MX_ATOM_ADD_U32, "v3", 19}, {MX_FMA_F64, "v4", 15},
-    {MX_SHFL_32, "v4", 32},      {MX_LD_B32, "v4", 32},
+    {MX_DIV_F32, "v3", 3},       {MX_DIV_U64, "v3", 7},  {MX_FMA_F16X2, "v3", 3},     {MX_SHFL_32, "v3", 27},
+    {MX_LD_B32, "v3", 19},       {MX_ST_B32, "v3", 19},  {MX_ATOM_ADD_U32, "v3", 14}, {MX_FMA_F64, "v4", 15},
+    {MX_SHFL_32, "v4", 27},      {MX_LD_B32, "v4", 19},
 };
 int differ_statements(const char *jitc) {
   enum { SHORT = 4, LONG = 24 };

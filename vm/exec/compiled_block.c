@@ -349,6 +349,7 @@ static enum mx_block_exit run_blocks(struct mx_exec *x, struct mx_block *b, stru
   r.chain.nframes = 0;
   r.alike_warps = l->steps_limit || l->prep->clocks || l->probe ? 0 : l->threads < l->lanes ? 1 : l->threads / l->lanes;
   r.state.help = &mx__jit_help;
+  r.state.exec = x;
   r.state.code = code;
   r.state.park = MX_JIT_PARK_BARRIER | (l->debug || l->probe ? 0 : MX_JIT_PARK_MBARRIER);
   x->fn = &x->prep->funcs[x->prep->kernel];

@@ -48,8 +48,8 @@ static void go_back_to(struct mx_exec *x, struct mx_frame *f) {
   set_frame(x, f);
   mx__find_resched_rank(x);
 }
-static uint32_t through_frame(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area,
-                              uint32_t number, uint64_t mask, struct mx_frame *const *frames) {
+static bool through_frame(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area, uint32_t number,
+                          uint64_t mask, struct mx_frame *const *frames) {
   const struct mx_pfunc *fn = x->fn;
   const struct mx_jit_fallback *t = &s->code->fallbacks[number];
   mx__jit_spill_to_frame(x, s->code, t->first, t->nin, spill_area, frames);
@@ -64,8 +64,8 @@ static uint32_t through_frame(struct mx_exec *x, const struct mx_jit_state *s, u
   return next != NULL;
 }
 /* The same inside an inlined call. Bodies that work on the spill area need no frame, but must know the function. */
-static uint32_t interpret_in_inlined_call(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area,
-                                          uint32_t number, uint64_t mask) {
+static bool interpret_in_inlined_call(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area,
+                                      uint32_t number, uint64_t mask) {
   const struct mx_jit_code *code = s->code;
   const struct mx_jit_fallback *t = &code->fallbacks[number];
   struct mx_frame *const entered = x->frame, *frames[MX_JIT_LEVELS + 1];
@@ -86,15 +86,15 @@ static uint32_t interpret_in_inlined_call(struct mx_exec *x, const struct mx_jit
   const bool in_place = mx__jit_inplace(x, code, spill_area, number, mask, &done);
   go_back_to(x, entered);
   if (in_place) return done;
-  if (!push_frames(x, code, t->frame, lanes, frames)) return 0;
+  if (!push_frames(x, code, t->frame, lanes, frames)) return false;
   set_frame(x, frames[levels]);
   done = through_frame(x, s, spill_area, number, mask, frames);
   go_back_to(x, entered);
   for (uint32_t v = levels; v; v--) mx__frame_end(x, frames[v]);
   return done;
 }
-static uint32_t by_body(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area, uint32_t number,
-                        uint64_t mask) {
+static bool by_body(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area, uint32_t number,
+                    uint64_t mask) {
   bool done;
   const struct mx_jit_access *a = &s->code->accesses[number];
   if (a->at_once && x->prep->level->access(x, a, spill_area, mask)) return true;
@@ -114,9 +114,9 @@ static uint32_t by_body(struct mx_exec *x, const struct mx_jit_state *s, unsigne
 static uint32_t fall_back(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area, uint32_t number,
                           uint64_t mask) {
   x->in_compiled = true;
-  const uint32_t done = by_body(x, s, spill_area, number, mask);
+  const bool done = by_body(x, s, spill_area, number, mask);
   x->in_compiled = false;
-  return done;
+  return done ? 0 : s->code->fallbacks[number].left;
 }
 static uint32_t shape(struct mx_exec *x, uint32_t form, uint64_t mask) { return x->prep->level->shape(x, form, mask); }
 static void tell_diverged(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps,
@@ -161,7 +161,7 @@ static const struct mx_insn *interpret(struct mx_exec *x, const struct mx_insn *
 
 const struct mx_insn *mx__jit_enter(struct mx_exec *x, const struct mx_jit_code *code, uint32_t entry,
                                     const struct mx_insn *i) {
-  struct mx_jit_state s = {.help = &mx__jit_help, .code = code, .pc = i->pc};
+  struct mx_jit_state s = {.help = &mx__jit_help, .exec = x, .code = code, .pc = i->pc};
   mx__find_resched_rank(x);
   const bool in_frame = x->warp->resume || (may_park(x) && mx__jit_has_room(x->frame, code));
   s.park = in_frame && may_park(x) ? MX_JIT_PARK_MBARRIER : 0;

@@ -65,9 +65,9 @@ struct mx_jit_frame {
 };
 #define MX_JIT_LEVELS 8 /* how deep inlined calls may be nested */
 /* Instructions [from, pc] that the interpreter's bodies execute on behalf of compiled code: the locations of their
- * operands, and of the last one's results. */
+ * operands, and of the last one's results. left: how code returns if the body leaves it, MX_JIT_SITE + a site. */
 struct mx_jit_fallback {
-  uint32_t from, pc, first, nin, nout, frame;
+  uint32_t from, pc, first, nin, nout, frame, left;
 };
 /* A fallback that ends with a load or store, in the form in which a CPU level's function does it without the
  * instruction's body (lanes/direct.c). The forms say how elements become slots or the reverse: the elements' bits and
@@ -152,8 +152,8 @@ enum {
 struct mx_jit_state;
 struct mx_jit_help {
   /* Executes fallback `number` of the table for the lanes of `mask`, or, if it is a guarded memory access, for those of
-   * them whose guard holds. Operands and results are in the current warp's spill area. 0: the body has left with an
-   * event. */
+   * them whose guard holds. Operands and results are in the current warp's spill area. If the body has left with an
+   * event, the fallback's `left` is returned, otherwise 0. */
   uint32_t (*fallback)(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area, uint32_t number,
                        uint64_t mask);
   /* Computes a shape from the addresses at x->tmp for the lanes of `mask`, and stores it in their place. form: twice
@@ -182,6 +182,7 @@ struct mx_jit_code;
 enum mx_jit_park { MX_JIT_PARK_BARRIER = 1, MX_JIT_PARK_MBARRIER = 2 };
 struct mx_jit_state {
   const struct mx_jit_help *help;
+  struct mx_exec *exec;
   const struct mx_jit_code *code; /* the code that runs */
   unsigned char *spill_area;      /* aligned to 64 bytes */
   uint64_t steps;                 /* out: instructions executed */
@@ -333,6 +334,7 @@ static inline bool mx__jit_has_room(const struct mx_frame *f, const struct mx_ji
   X(jit_shape, step) \
   X(jit_state, at) \
   X(jit_state, counts) \
+  X(jit_state, exec) \
   X(jit_state, help) \
   X(jit_state, spill_area) \
   X(jit_state, park) \
