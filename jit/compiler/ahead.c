@@ -18,14 +18,21 @@ static uint32_t loop_around(const struct lw *l) {
 bool lw_is_in_loop(const struct lw *l) { return loop_around(l) < l->a->nloops; }
 
 /* Whether so much is done in a round of the loop that the processor does not come to the next round's loads by itself
- * while it waits for this one's, and so much for each load that a prefetch costs little beside it. */
-static bool is_long(const struct ja *a, const struct ja_loop *loop) {
-  enum { INSTRUCTIONS = 24, FOR_A_LOAD = 8 };
+ * while it waits for this one's, and so much for each load from device memory that a prefetch costs little beside it.
+ * An access through an address that changes from round to round in its own way is mostly one operation for each lane.
+ */
+static bool is_long(const struct lw *l, const struct ja_loop *loop) {
+  enum { INSTRUCTIONS = 24, FOR_A_LOAD = 8, FOR_ELEMENTS = 8 };
+  const struct ja *a = l->a;
   unsigned n = 0, loads = 0;
   for (uint32_t k = 0; k < a->nins; k++) {
     if (!ja_has(loop->body, a->ins[k].block)) continue;
-    n++;
-    loads += a->ins[k].o->cls == MX_MEM && mx__row_access[a->ins[k].op].kind == MX_ACCESS_LOAD;
+    const struct mx_row_access ac = mx__row_access[a->ins[k].op];
+    const unsigned space = mx_w_mod(*a->ins[k].w) >> 2;
+    const bool load = ac.kind == MX_ACCESS_LOAD, plain = load || ac.kind == MX_ACCESS_STORE;
+    const bool steady = l->based[k].steady || (plain && lw_uniform_at(a, a->ins[k].block, k, load ? ac.elements : 0));
+    n += ac.elements && !steady ? FOR_ELEMENTS : 1;
+    loads += a->ins[k].o->cls == MX_MEM && load && space != MX_SHARED;
   }
   return n >= INSTRUCTIONS && n >= FOR_A_LOAD * loads;
 }
@@ -35,7 +42,7 @@ static bool is_long(const struct ja *a, const struct ja_loop *loop) {
  * answered by then. Each warp keeps its previous address for itself, since the warps of a block take turns at
  * barriers. */
 void lw_fetch_ahead(struct lw *l, gcc_jit_rvalue *first, gcc_jit_rvalue *const *q, uint64_t bytes, bool known) {
-  enum { FAR = 1024, ITERATIONS = 4 };
+  enum { FAR = 256, ITERATIONS = 4 };
   struct jx *j = &l->j;
   const unsigned space = mx_w_mod(*l->ins->w) >> 2;
   const uint32_t loop = loop_around(l);
@@ -44,7 +51,7 @@ void lw_fetch_ahead(struct lw *l, gcc_jit_rvalue *first, gcc_jit_rvalue *const *
    * prefetch costs as much as the access (atax of make bench-foreign took 15 % longer). A step that is not far is one
    * that the processor follows. */
   const bool waits = l->steadies[l->a->loops[loop].head], only_far = known && !waits;
-  if (only_far && !is_long(l->a, &l->a->loops[loop])) return;
+  if (only_far && !is_long(l, &l->a->loops[loop])) return;
   gcc_jit_lvalue *last = lw_last_cell(l);
   gcc_jit_rvalue *by = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, first, jx_rv(last)));
   jx_set(j, last, first);
