@@ -19,8 +19,7 @@ bool lw_is_in_loop(const struct lw *l) { return loop_around(l) < l->a->nloops; }
 
 /* Whether so much is done in a round of the loop that the processor does not come to the next round's loads by itself
  * while it waits for this one's, and so much for each load from device memory that a prefetch costs little beside it.
- * An access through an address that changes from round to round in its own way is mostly one operation for each lane.
- */
+ * Where nothing is known of an access's address outside of the loop, it is mostly one operation for each lane. */
 static bool is_long(const struct lw *l, const struct ja_loop *loop) {
   enum { INSTRUCTIONS = 24, FOR_A_LOAD = 8, FOR_ELEMENTS = 8 };
   const struct ja *a = l->a;

@@ -92,8 +92,12 @@ gcc_jit_rvalue *lw_call_help(struct lw *l, uint64_t member, gcc_jit_type *type, 
 /* Where a function finds the masks of the lanes that an instruction acts on. */
 enum masks_from { WHOLE_SPLIT, BLOCK_CELLS, ARGUMENTS };
 static const char *const from_name[] = {"_of_all", "_of_block", ""};
-static enum masks_from masks_from(const struct lw *l, bool guarded) {
-  return guarded                                 ? ARGUMENTS
+/* Accesses to memory act on the lanes whose guard holds; all other bodies look at the guard by themselves. */
+static bool by_guard(const struct lw *l) {
+  return mx__row_access[l->ins->op].elements && mx_w_guard(*l->ins->w) != MX_GUARD_NONE;
+}
+static enum masks_from masks_from(const struct lw *l) {
+  return by_guard(l)                             ? ARGUMENTS
          : l->a->blocks[l->ins->block].converged ? WHOLE_SPLIT
          : l->block_masks_stored                 ? BLOCK_CELLS
                                                  : ARGUMENTS;
@@ -117,12 +121,12 @@ static gcc_jit_rvalue *fall_back(struct lw *l, const struct building *b, enum ma
   l->x = x, l->state = state;
   return left;
 }
-static void active_lanes(struct lw *l, bool guarded, gcc_jit_rvalue **lanes) {
-  for (unsigned c = 0; c < l->nc; c++) lanes[c] = guarded ? lw_lanes(l, c) : jx_rv(l->cm[c]);
+static void active_lanes(struct lw *l, gcc_jit_rvalue **lanes) {
+  for (unsigned c = 0; c < l->nc; c++) lanes[c] = by_guard(l) ? lw_lanes(l, c) : jx_rv(l->cm[c]);
 }
-gcc_jit_rvalue *lw_fallback(struct lw *l, uint32_t number, bool guarded) {
+gcc_jit_rvalue *lw_fallback(struct lw *l, uint32_t number) {
   struct jx *j = &l->j;
-  const enum masks_from from = masks_from(l, guarded);
+  const enum masks_from from = masks_from(l);
   char name[40];
   snprintf(name, sizeof name, "fallback%s", from_name[from]);
   struct helper *h = find(name);
@@ -133,7 +137,7 @@ gcc_jit_rvalue *lw_fallback(struct lw *l, uint32_t number, bool guarded) {
     h = end(l, &b, fall_back(l, &b, from, b.arg[2]), NULL);
   }
   gcc_jit_rvalue *lanes[LW_CHUNKS];
-  if (from == ARGUMENTS) active_lanes(l, guarded, lanes);
+  if (from == ARGUMENTS) active_lanes(l, lanes);
   return call(l, h, 3, (gcc_jit_rvalue *[]){l->state, jx_rv(l->spill_area), jx_int(j, j->t_u32, number)},
               from == ARGUMENTS ? lanes : NULL);
 }
@@ -292,14 +296,11 @@ gcc_jit_rvalue *lw_operand_cells(struct lw *l, unsigned k, bool result) {
   return gcc_jit_context_new_cast(l->j.c, NULL, gcc_jit_lvalue_get_address(lw_cell(l, slot, false, 0), NULL),
                                   l->j.t_pu8);
 }
-/* A constant argument: the fallback's number, and where the spill area has the cells, 32 bits each. */
-static gcc_jit_rvalue *number_in(struct lw *l, gcc_jit_rvalue *both) {
-  return gcc_jit_context_new_cast(l->j.c, NULL, both, l->j.t_u32);
-}
+/* The function's last argument is a constant: the fallback's number and the cells' offset in the spill area. */
 gcc_jit_rvalue *lw_call_row_access(struct lw *l, const struct lw_row_access *ac, gcc_jit_rvalue *start,
                                    gcc_jit_rvalue *scattered, uint32_t fallback) {
   struct jx *j = &l->j;
-  enum masks_from from = masks_from(l, ac->guarded);
+  enum masks_from from = masks_from(l);
   if (!ac->load && from == WHOLE_SPLIT) from = ARGUMENTS; /* it needs them as vectors */
   char name[40];
   snprintf(name, sizeof name, "%s_row_%u%s%s", ac->load ? "load" : "store", ac->wide ? 64 : 32, ac->raw ? "_raw" : "",
@@ -322,7 +323,8 @@ gcc_jit_rvalue *lw_call_row_access(struct lw *l, const struct lw_row_access *ac,
     lw_split(l, lw_rare(l, no), out, in);
     j->b = out;
     take_masks(l, &b, from);
-    gcc_jit_block_end_with_return(j->b, NULL, fall_back(l, &b, from, number_in(l, b.arg[5])));
+    gcc_jit_block_end_with_return(j->b, NULL,
+                                  fall_back(l, &b, from, gcc_jit_context_new_cast(j->c, NULL, b.arg[5], j->t_u32)));
     j->b = in;
     gcc_jit_rvalue *memory = jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, OP(PLUS, host, at), j->t_pu8));
     gcc_jit_rvalue *cells = jx_keep(j, lw_add(l, b.arg[1], OP(RSHIFT, b.arg[5], lw_u64(l, 32))));
@@ -347,6 +349,6 @@ gcc_jit_rvalue *lw_call_row_access(struct lw *l, const struct lw_row_access *ac,
                  start,
                  scattered,
                  lw_u64(l, fallback | (uint64_t)lw_cell_offset(l, ac->slot) << 32)};
-  if (from == ARGUMENTS) active_lanes(l, ac->guarded, lanes);
+  if (from == ARGUMENTS) active_lanes(l, lanes);
   return call(l, h, 6, args, from == ARGUMENTS ? lanes : NULL);
 }

@@ -129,8 +129,7 @@ void lw_behind_body(struct lw *l, uint32_t fallback, gcc_jit_rvalue *left) {
 }
 static void run_body(struct lw *l, enum mx_jit_exit kind, uint32_t pc, const uint64_t *live) {
   const uint32_t fallback = lw_spill_for_fallback(l);
-  const bool guarded = mx__row_access[l->ins->op].elements && mx_w_guard(*l->ins->w) != MX_GUARD_NONE;
-  behind_body(l, fallback, lw_fallback(l, fallback, guarded), kind, pc, live);
+  behind_body(l, fallback, lw_fallback(l, fallback), kind, pc, live);
 }
 void lw_interpret(struct lw *l) { run_body(l, MX_JIT_EVENT, l->ins->pc, l->live); }
 void lw_end_with_fallback(struct lw *l, gcc_jit_block *slow, gcc_jit_block *end) {

@@ -320,9 +320,11 @@ gcc_jit_rvalue *lw_loop_first(struct lw *l, uint32_t slot); /* the first lane's 
 gcc_jit_rvalue *lw_loop_row_get(struct lw *l, unsigned row);
 /* whether the loop is unrolled, and which chunk is being built */
 bool lw_loop_unrolled(const struct lw *l, unsigned *chunk);
-/* exits.c: part h of a slot's cell for the chunk whose part of the spill area the pointer has advanced to.
- * lw_block_mask, lw_loop_row: the same for the active lanes' mask, and for a row of a run, which loops read. */
-uint32_t lw_cell_offset(struct lw *l, uint32_t slot); /* of a slot's cells in the spill area */
+/* exits.c: where the spill area has a slot's cells. */
+uint32_t lw_cell_offset(struct lw *l, uint32_t slot);
+/* exits.c: part h of a slot's cell for the chunk whose part of the spill area the pointer has advanced to. lw_loop_row:
+ * the same for a row of a run. lw_block_mask: the same for the active lanes' mask, which loops and functions of
+ * helpers.c read. */
 gcc_jit_lvalue *lw_cell_at(struct lw *l, gcc_jit_rvalue *spill_area, uint32_t slot, unsigned h);
 gcc_jit_lvalue *lw_block_mask(struct lw *l, gcc_jit_rvalue *spill_area, unsigned chunk);
 void lw_store_block_masks(struct lw *l); /* unless they are stored already */
@@ -376,13 +378,14 @@ gcc_jit_rvalue *lw_call_help(struct lw *l, uint64_t member, gcc_jit_type *type, 
 #define LW_HELP(l_, member_, args_) \
   lw_call_help(l_, MX_AT(jit_help, member_), (l_)->t_##member_, sizeof args_ / sizeof *args_, args_)
 /* lw_fallback: calls the interpreter's body for fallback `number` of the current instruction, for the active lanes or,
- * with `guarded`, for those of them whose guard holds. Returned: 0, or how code is left. lw_cells_address: a slot's
- * cells, if all of its chunks lie in memory now; or NULL. lw_row_start: *scattered becomes the condition that values in
- * cells do not increase by `stride` from lane to lane, in all lanes (`lanes` NULL) or in these; returns the value that
- * lane 0 has or would have. lw_numbers_outside: the condition that some lane's number is greater than `most`, or has a
- * bit of `low` set. Those with `call` in their names call a function of the object, the others build the code in line.
+ * if it accesses memory, for those of them whose guard holds. Returned: 0, or how code is left. lw_cells_address: a
+ * slot's cells, if all of its chunks lie in memory now; or NULL. lw_row_start: *scattered becomes the condition that
+ * values in cells do not increase by `stride` from lane to lane, in all lanes (`lanes` NULL) or in these; returns the
+ * value that lane 0 has or would have. lw_numbers_outside: the condition that some lane's number is greater than
+ * `most`, or has a bit of `low` set. Those with `call` in their names call a function of the object, the others build
+ * the code in line.
  */
-gcc_jit_rvalue *lw_fallback(struct lw *l, uint32_t number, bool guarded);
+gcc_jit_rvalue *lw_fallback(struct lw *l, uint32_t number);
 gcc_jit_rvalue *lw_cells_address(struct lw *l, uint32_t slot);
 gcc_jit_rvalue *lw_row_start(struct lw *l, gcc_jit_rvalue *cells, bool wide, unsigned stride,
                              gcc_jit_rvalue *const *lanes, gcc_jit_rvalue **scattered);
@@ -409,7 +412,7 @@ gcc_jit_rvalue *lw_operand_cells(struct lw *l, unsigned k, bool result);
  * lanes are `scattered`, or the row is not within the instruction's bounds or not aligned, calls its body as
  * lw_fallback does. Returned: 0, or how code is left. */
 struct lw_row_access {
-  bool load, guarded, wide, raw;
+  bool load, wide, raw;
   uint32_t slot;
 };
 gcc_jit_rvalue *lw_call_row_access(struct lw *l, const struct lw_row_access *ac, gcc_jit_rvalue *start,

@@ -772,7 +772,7 @@ static gcc_jit_rvalue *row_start(struct lw *l, const struct access *ac, gcc_jit_
  * no such form, and nothing was built. */
 static bool call_row_access(struct lw *l, const struct access *ac, gcc_jit_rvalue *off) {
   const unsigned k = ac->load ? 0 : ac->value, type = l->ins->o->opnd[k].type, cls = mx__types[type].slot_class;
-  struct lw_row_access row = {.load = ac->load, .guarded = ac->guarded, .wide = cls == MX_R64};
+  struct lw_row_access row = {.load = ac->load, .wide = cls == MX_R64};
   if (!l->slots_spilled || l->one_lane || l->a->checked || lw_is_in_loop(l) || (ac->load && ac->guarded) ||
       is_narrow(ac) || ac->n > 1 || jx_wide(ac->type) != row.wide ||
       !lw_operand_has_cells(l, k, ac->load, &row.raw, &row.slot))
