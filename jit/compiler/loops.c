@@ -176,7 +176,6 @@ static void build_same(struct lw *l, const struct ja_block *b, uint32_t from, ui
     else {
       l->ins = i;
       lw_addend(l);
-      lw_piece_step(l);
       pass_over(l, b, i, after);
     }
   }

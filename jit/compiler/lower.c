@@ -474,7 +474,6 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   lw_counters_guard(l);
   lw_counters_access(l);
   lw_addend(l);
-  lw_piece_step(l);
   l->moving =
       l->addend[l->ins - a->ins].moves &&
       !ja_has(l->uni_after, ja_slot(a, mx__types[l->ins->o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)));
@@ -539,7 +538,7 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
       else lw_instruction(l, b, k++, live);
     }
     lw_go(l, behind);
-    memset(l->pieces, 0, sizeof *l->pieces * a->nslots); /* each version has made its own tests */
+    memset(l->known_rows, 0, sizeof *l->known_rows * a->nslots); /* each version has made its own tests */
   }
   l->run = NULL;
   l->block_masks_stored = mask_stored;
@@ -720,7 +719,11 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->marks = marks;
   l->slots_spilled = a->slots_in_memory;
   l->kernel = a->f->flags & MX_FUNC_KERNEL;
-  for (uint32_t k = 0; k < a->nins; k++) l->uses_images |= mx__effect(a->ins[k].op) == MX_DOES_IMAGE;
+  for (uint32_t k = 0; k < a->nins; k++) {
+    l->uses_images |= mx__effect(a->ins[k].op) == MX_DOES_IMAGE;
+    const unsigned sreg = mx__effect(a->ins[k].op) == MX_DOES_SREG ? mx_w_operand(a->ins[k].w, 1) : MX_SR_TID_X;
+    l->has_rows_of_threads |= sreg == MX_SR_TID_Y || sreg == MX_SR_TID_Z;
+  }
   char name[48];
   gcc_jit_param *params[3] = {gcc_jit_context_new_param(c, NULL, j->t_pu8, "x"),
                               gcc_jit_context_new_param(c, NULL, j->t_u32, "entry"),
@@ -766,7 +769,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->written = lw_need(8 * a->words);
   l->deferred_uni = lw_need(8 * a->words), l->deferred_raw = lw_need(8 * a->words);
   l->shapes = lw_need(sizeof *l->shapes * (a->nslots + 1));
-  l->pieces = lw_need(sizeof *l->pieces * (a->nslots + 1));
+  l->known_rows = lw_need(sizeof *l->known_rows * (a->nslots + 1));
   l->lows = lw_need(sizeof *l->lows * (a->nslots + 1));
   l->fixed = lw_need(sizeof *l->fixed * (a->nins + 1));
   l->based = lw_need(sizeof *l->based * (a->nins + 1));

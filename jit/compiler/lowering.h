@@ -131,7 +131,7 @@ struct lw {
   /* as float_in and raw_in of struct ja_block, before the instruction; raw also after it */
   uint64_t *flt, *raw, *raw_after;
   struct lw_exits *exits;
-  bool kernel, uses_images;
+  bool kernel, uses_images, has_rows_of_threads; /* the last: it asks for %tid.y or %tid.z */
   struct lw_shape {
     gcc_jit_lvalue *min, *max, *low, *kind;
     bool steps; /* min to kind are computed here, and lie in the shape's cell in the spill area */
@@ -155,13 +155,14 @@ struct lw {
   gcc_jit_lvalue *full; /* whether in each chunk some lane is active, likewise; see memory.c */
   uint32_t full_in;
   uint64_t *asked_in; /* by block: slots whose shapes are used there or later */
-  /* by slot: whether its numbers at `ins` increased by `stride` from lane to lane (if not:
-   * scattered), and lane 0's number */
-  struct lw_piece {
+  /* by slot: what has been found of the numbers that it held before instruction `ins`: whether they increase by
+   * `stride` from lane to lane, for the lanes that run (if not: scattered), and the number that lane 0 has, or would
+   * have. In a row of 32-bit numbers, all are the same as signed and as unsigned numbers. See rows.c. */
+  struct lw_known_row {
     const struct ja_ins *ins;
     unsigned stride;
     gcc_jit_rvalue *scattered, *first;
-  } * pieces;
+  } * known_rows;
   struct lw_low {
     const struct ja_ins *behind;
     uint8_t low;
@@ -448,6 +449,14 @@ bool lw_uniform_slot(const struct ja *a, uint32_t b, uint32_t k, uint32_t slot);
 bool lw_last_write(const struct ja *a, uint32_t *k, uint32_t slot);
 /* Whether an instruction from `from` up to, but not including, `to` writes the slot. */
 bool lw_written_between(const struct ja *a, const struct ja_ins *from, const struct ja_ins *to, uint32_t slot);
+/* One of the instructions that compute an address: the slot that it writes is factor * operand `from` + operand `plus`
+ * (0: none). lw_match_addressing: whether instruction k in block b is one. */
+struct lw_addressing {
+  unsigned from, plus;
+  uint64_t factor;
+  bool sign_extends;
+};
+bool lw_match_addressing(const struct ja *a, uint32_t b, uint32_t k, struct lw_addressing *s);
 /* What the current instruction's address is made of; NULL: not known. */
 const struct lw_base *lw_base(struct lw *l);
 /* Checks the bounds of accesses to shared memory at the beginning of the block. Returned: the condition that some are
@@ -465,6 +474,17 @@ bool lw_shape_asked(const struct lw *l, uint32_t slot, uint32_t block);
  * lw_tid_consecutive() holds: all lanes of the warp exist, and %tid.x increases by one from lane to lane. */
 bool lw_stride(const struct lw *l, uint32_t slot, int64_t *by);
 gcc_jit_rvalue *lw_tid_consecutive(struct lw *l);
+/* rows.c. lw_number_row: whether the 32-bit numbers in a slot, whose chunks are index[], are a row, for an access that
+ * these lanes make. lw_address_row: the same of a slot that holds addresses, of 32 or 64 bits; all accesses of the
+ * block through it, and through its sums with uniform values, share the answer under any mask. lw_first_number: the
+ * first lane's number, sign-extended: if that lane is inactive, its place in the row may be in front of number 0. */
+struct lw_known_row lw_number_row(struct lw *l, uint32_t slot, unsigned stride, gcc_jit_rvalue *const *index,
+                                  gcc_jit_rvalue *const *lanes, bool guarded);
+struct lw_known_row lw_address_row(struct lw *l, uint32_t slot, unsigned stride);
+gcc_jit_rvalue *lw_first_number(struct lw *l, gcc_jit_rvalue *index);
+/* A slot's cells, to be passed to a function of helpers.c in place of code in line; NULL: code in line is better. In
+ * loops the calls would cost run time: atax and spmv_row of make bench-foreign took 3 and 5 % longer. */
+gcc_jit_rvalue *lw_cells_to_pass(struct lw *l, uint32_t slot);
 /* ahead.c. lw_fetch_ahead: prefetches, in a loop, what the current load will touch in a later iteration. first: the
  * host address of the warp's first element; q[]: the chunks' addresses, or NULL: `bytes` bytes lie in one piece. known:
  * the access is certainly a row. */
@@ -524,9 +544,6 @@ void lw_gather(struct lw *l, unsigned out, gcc_jit_rvalue *base, gcc_jit_rvalue 
 void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
                 gcc_jit_rvalue *lanes, unsigned type);
 gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned stride, bool wide);
-/* memory.c: if the current instruction copies or offsets a slot that is known to hold a row, notes that its result
- * does. */
-void lw_piece_step(struct lw *l);
 /* memory.c: builds a load or store; false: it has no native form here, and nothing was built. */
 bool lw_memory(struct lw *l);
 /* Reads the instruction's cached bounds, and the host address of device address 0. Returned: the condition that they do

@@ -152,15 +152,6 @@ static gcc_jit_rvalue *times(struct lw *l, gcc_jit_rvalue *v, uint64_t n) {
   return n == 1 ? v : u64_op(l, GCC_JIT_BINARY_OP_MULT, v, lw_u64(l, n));
 }
 
-/* The first lane's number, sign-extended: if that lane is inactive, its place in the row may be in front of number
- * 0. */
-static gcc_jit_rvalue *first_number(struct lw *l, gcc_jit_rvalue *index) {
-  struct jx *j = &l->j;
-  gcc_jit_type *s64 = gcc_jit_context_get_type(j->c, GCC_JIT_TYPE_LONG_LONG);
-  gcc_jit_rvalue *v = gcc_jit_context_new_cast(j->c, NULL, j->isa->first(j, false, index), j->t_int);
-  return gcc_jit_context_new_cast(j->c, NULL, gcc_jit_context_new_cast(j->c, NULL, v, s64), j->t_u64);
-}
-
 struct access {
   bool load, guarded;
   unsigned type, n, at, value, bytes;
@@ -307,6 +298,36 @@ static void element_by_element(struct lw *l, const struct access *ac, gcc_jit_rv
   if (is_narrow(ac)) gather_narrow(l, ac, host, index, scale, lanes);
   else one_by_one(l, ac, host, index, scale, lanes);
 }
+/* Where a block of threads is narrower than a warp, and has several rows, each chunk of lanes is often in a row, if the
+ * warp as a whole is not. Such chunks, of elements at host + index * scale, are moved as vectors; code goes on where
+ * elements are moved one by one. */
+static void row_by_row(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
+                       unsigned scale, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  if (!l->has_rows_of_threads || is_narrow(ac) || ac->n > 1 || ac->bytes % scale) return;
+  gcc_jit_block *narrow = lw_new_block(l, "narrow"), *rows = lw_new_block(l, "rows"),
+                *others = lw_new_block(l, "others");
+  lw_split(l, lw_tid_consecutive(l), others, narrow);
+  j->b = narrow;
+  gcc_jit_rvalue *scattered = NULL;
+  for (unsigned c = 0; c < l->nc; c++) {
+    gcc_jit_rvalue *want =
+        jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, j->isa->first_everywhere(j, false, index[c]),
+                         lw_ramp(l, 0, ac->bytes / scale, false)));
+    gcc_jit_rvalue *d = j->isa->differ(j, false, 0, index[c], want, lanes[c]);
+    scattered = jx_keep(j, scattered ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->vu32, scattered, d) : d);
+  }
+  lw_split(l, j->isa->any_bit(j, false, scattered), others, rows);
+  j->b = rows;
+  gcc_jit_rvalue *q[LW_CHUNKS]; /* all before anything is loaded, since a result may overwrite the address's slot */
+  for (unsigned c = 0; c < l->nc; c++)
+    q[c] = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, lw_first_number(l, index[c]), scale)));
+  for (unsigned c = 0; c < l->nc; c++)
+    if (ac->load) lw_load_chunk(l, 0, c, q[c], lanes[c], ac->type, false);
+    else lw_store_chunk(l, ac->value, c, q[c], lanes[c], ac->type, false);
+  lw_go(l, ac->end);
+  j->b = others;
+}
 /* Elements through a slot with a shape, whose bounds are checked: the slot's distances from its least value are
  * numbers of 32 bits, unless the greatest one is too large. Not in shared memory, where such slots are rows or the same
  * in all lanes, and loops have dozens of accesses through them: lu_corner would take 1.4 times as long to compile. */
@@ -359,7 +380,7 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
     j->b = this;
     /* all indices are read before anything is loaded, since a result may overwrite the address's slot */
     for (unsigned c = 0; c < l->nc; c++) {
-      gcc_jit_rvalue *a = long_slot ? j->isa->first(j, true, index[c]) : first_number(l, index[c]);
+      gcc_jit_rvalue *a = long_slot ? j->isa->first(j, true, index[c]) : lw_first_number(l, index[c]);
       q[c] = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host,
                     scale == 1 ? a : u64_op(l, GCC_JIT_BINARY_OP_MULT, a, lw_u64(l, scale)));
       if (!full) q[c] = byte_pointer(l, q[c]);
@@ -397,7 +418,7 @@ static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *hos
 gcc_jit_rvalue *lw_shape_place(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *host, unsigned c) {
   const bool long_slot = base->slot >= l->a->f->npred + l->a->f->n32;
   gcc_jit_rvalue *index = lw_get(l, base->slot, long_slot ? MX_T_u64 : MX_T_u32, c).r[0];
-  gcc_jit_rvalue *first = long_slot ? l->j.isa->first(&l->j, true, index) : first_number(l, index);
+  gcc_jit_rvalue *first = long_slot ? l->j.isa->first(&l->j, true, index) : lw_first_number(l, index);
   return u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, first, base->pre_scale * base->post_scale));
 }
 /* Comparisons are done by subtracting and looking at the highest bit of the difference. OR-ing these bits together
@@ -512,51 +533,6 @@ static void sure(struct lw *l, const struct access *ac, uint64_t off_k, gcc_jit_
   j->b = ac->end;
 }
 
-/* Whether an earlier instruction of the block has found how the numbers in the slot lie. Under a checker that is not
- * known: an access asks the checker first, and where the checker's body does it, nothing has been found. */
-static bool piece_is_known(const struct lw *l, uint32_t slot, unsigned stride) {
-  const struct lw_piece *known = &l->pieces[slot];
-  return !l->a->checked && known->ins && known->ins->block == l->ins->block && known->stride == stride &&
-         !lw_written_between(l->a, known->ins, l->ins, slot);
-}
-/* Whether the numbers in a slot increase by `stride` from lane to lane, and the first of them. Accesses of one block
- * that use the same numbers share the answer, which holds for all active lanes. */
-static struct lw_piece piece_of(struct lw *l, const struct access *ac, uint32_t slot, unsigned stride,
-                                gcc_jit_rvalue *const *index, gcc_jit_rvalue *const *lanes) {
-  struct jx *j = &l->j;
-  struct lw_piece *known = &l->pieces[slot];
-  if (piece_is_known(l, slot, stride)) return *known;
-  gcc_jit_rvalue *first = jx_keep(j, first_number(l, index[0])),
-                 *most = lw_u64(l, INT32_MAX - (l->a->lanes - 1) * stride);
-  gcc_jit_lvalue *no = jx_local(j, j->t_bool);
-  /* the last number is not negative either, so signed and unsigned agree */
-  jx_set(j, no, lw_compare(l, GCC_JIT_COMPARISON_GT, first, most));
-  int64_t by;
-  gcc_jit_block *known_row = lw_stride(l, slot, &by) && by == (int64_t)stride ? lw_new_block(l, "row") : NULL;
-  if (known_row) {
-    gcc_jit_block *ask = lw_new_block(l, "ask");
-    gcc_jit_rvalue *not =
-        gcc_jit_context_new_unary_op(j->c, NULL, GCC_JIT_UNARY_OP_LOGICAL_NEGATE, j->t_bool, lw_tid_consecutive(l));
-    lw_split(l, lw_rare(l, not ), ask, known_row);
-    j->b = ask;
-  }
-  gcc_jit_rvalue *start = j->isa->first_everywhere(j, false, index[0]), *scattered = NULL;
-  for (unsigned c = 0; c < l->nc; c++) {
-    gcc_jit_rvalue *want =
-        jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, start, lw_ramp(l, j->w * c, stride, false)));
-    gcc_jit_rvalue *d = j->isa->differ(j, false, 0, index[c], want, lanes[c]);
-    scattered = scattered ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->vu32, scattered, d) : d;
-  }
-  jx_set(j, no, lw_either(l, j->isa->any_bit(j, false, jx_keep(j, scattered)), jx_rv(no)));
-  if (known_row) {
-    lw_go(l, known_row);
-    j->b = known_row;
-  }
-  const struct lw_piece piece = {.ins = l->ins, .stride = stride, .scattered = jx_rv(no), .first = first};
-  if (!ac->guarded) *known = piece;
-  return piece;
-}
-
 /* Whether rows of single elements are prefetched: in kernels that use images, of which one instruction is a thousand of
  * the processor's, so that it is far from the next warp's loads while it waits for these. Where the next row is loaded
  * at once, the prefetch costs as much as it saves (saxpy of make bench-foreign took a fifth longer). */
@@ -591,12 +567,6 @@ static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *
   }
 }
 
-/* A slot's cells, to be passed to a function of helpers.c in place of code in line; NULL: code in line is better. In
- * loops the calls would cost run time: atax and spmv_row of make bench-foreign took 3 and 5 % longer. */
-static gcc_jit_rvalue *cells_to_pass(struct lw *l, uint32_t slot) {
-  return lw_is_in_loop(l) ? NULL : lw_cells_address(l, slot);
-}
-
 /* The stride between the numbers of adjacent lanes if the access is a row; 0: it is most likely none. */
 static unsigned row_stride(const struct lw_base *base, unsigned bytes) {
   return bytes % base->post_scale || base->index_loaded ? 0 : (unsigned)(bytes / base->post_scale);
@@ -616,12 +586,15 @@ static void by_index(struct lw *l, const struct access *ac, struct memory_bounds
   gcc_jit_rvalue *index[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) index[c] = jx_keep(j, lw_get(l, base->slot, MX_T_u32, c).r[0]);
   if (stride) {
-    const struct lw_piece piece = piece_of(l, ac, base->slot, stride, index, lanes);
+    const struct lw_known_row row = lw_number_row(l, base->slot, stride, index, lanes, ac->guarded);
     const bool elements = ac->n > 1 ? has_elements(l, ac) : !is_narrow(ac) || gathers_narrow(l, ac);
     gcc_jit_block *in_row = lw_new_block(l, "piece"), *others = elements ? lw_new_block(l, "others") : ac->slow;
-    gcc_jit_rvalue *start = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, piece.first, scale), off)),
+    gcc_jit_rvalue *start = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, row.first, scale), off)),
                    *all = lw_u64(l, (more + 1ull) * ac->bytes);
-    gcc_jit_rvalue *no = lw_either(l, piece.scattered, lw_compare(l, GCC_JIT_COMPARISON_LT, p->span, all));
+    /* the last number is not negative either, so that signed and unsigned agree */
+    gcc_jit_rvalue *no = lw_either(
+        l, row.scattered, lw_compare(l, GCC_JIT_COMPARISON_GT, row.first, lw_u64(l, INT32_MAX - more * stride)));
+    no = lw_either(l, no, lw_compare(l, GCC_JIT_COMPARISON_LT, p->span, all));
     no = lw_either(l, no,
                    lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo),
                               u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, all)));
@@ -652,7 +625,7 @@ static void by_index(struct lw *l, const struct access *ac, struct memory_bounds
   bad = lw_either(l, bad,
                   lw_compare(l, GCC_JIT_COMPARISON_NE,
                              u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, off, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
-  gcc_jit_rvalue *cells = cells_to_pass(l, base->slot);
+  gcc_jit_rvalue *cells = lw_cells_to_pass(l, base->slot);
   most = gcc_jit_context_new_cast(j->c, NULL, most, j->t_u32);
   const uint32_t low = scale % ac->bytes ? (uint32_t)((ac->bytes - 1) / scale) : 0;
   bad = lw_either(l, bad,
@@ -664,108 +637,19 @@ static void by_index(struct lw *l, const struct access *ac, struct memory_bounds
   gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off));
   for (unsigned c = 0; scale > 8 && c < l->nc; c++)
     index[c] = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->vu32, index[c], jv_k(j, MX_T_u32, scale / 8).r[0]);
+  if (stride) row_by_row(l, ac, host, index, scale < 8 ? scale : 8, lanes);
   element_by_element(l, ac, host, index, scale < 8 ? scale : 8, lanes);
   lw_go(l, ac->end);
 }
 
-/* Whether instruction k is an unguarded copy of slot `from`, or an unguarded sum of it and a uniform value, which is
- * then operand `plus` (0: a copy). */
-static bool is_offset_copy(const struct lw *l, uint32_t k, uint32_t *from, unsigned *plus) {
-  const struct ja *a = l->a;
-  const struct ja_ins *i = &a->ins[k];
-  *plus = lw_uniform_addend(a, k, JA_NONE);
-  if (!*plus && (i->form != MX_FORM_COPY || mx_w_guard(*i->w) != MX_GUARD_NONE)) return false;
-  const unsigned o = *plus ? 3 - *plus : 1, f = mx_w_operand(i->w, o);
-  if (f >= MX_LIT) return false;
-  *from = ja_slot(a, mx__types[i->o->opnd[o].type].slot_class, f);
-  return true;
-}
-static struct lw_piece offset_piece(struct lw *l, const struct lw_piece *from, const struct ja_ins *i, unsigned plus) {
-  struct jx *j = &l->j;
-  struct lw_piece p = *from;
-  p.ins = l->ins;
-  if (plus)
-    p.first =
-        jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.first,
-                          gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_operand_of(l, i, plus)), j->t_u64)));
-  return p;
-}
-/* If the current instruction copies or offsets a slot that is known to hold a row, so does its result, in what follows
- * in the block. Other blocks may be reached by other ways. */
-void lw_piece_step(struct lw *l) {
-  const struct ja_ins *i = l->ins;
-  uint32_t from, s[JA_MAX_TOUCH];
-  unsigned plus;
-  if (l->loop || l->one_lane || i + 1 == &l->a->ins[l->a->blocks[i->block].end]) return;
-  if (ja_defs(l->a, i, s) != 1 || !is_offset_copy(l, (uint32_t)(i - l->a->ins), &from, &plus) || !l->pieces[from].ins ||
-      !piece_is_known(l, from, l->pieces[from].stride))
-    return;
-  l->pieces[s[0]] = offset_piece(l, &l->pieces[from], i, plus);
-  l->pieces[s[0]].ins = i + 1;
-}
-#define MOST_COPIES 16
-/* As piece_of, for a slot that holds an address itself, of 32 or 64 bits, about which nothing is known at compile time.
- * The answer holds for the lanes that run in the block, and `first` is the address that lane 0 has or would have.
- * Accesses through the slot, and through its sums with uniform values, share the answer under any mask. */
-static struct lw_piece address_piece(struct lw *l, uint32_t slot, unsigned stride, unsigned copies) {
-  struct jx *j = &l->j;
-  const struct ja *a = l->a;
-  struct lw_piece *known = &l->pieces[slot];
-  if (piece_is_known(l, slot, stride)) return *known;
-  uint32_t k = (uint32_t)(l->ins - a->ins), from;
-  unsigned plus;
-  if (lw_last_write(a, &k, slot) && copies < MOST_COPIES && is_offset_copy(l, k, &from, &plus) &&
-      !lw_written_between(a, &a->ins[k], l->ins, from)) {
-    const struct ja_ins *i = &a->ins[k];
-    const unsigned f = plus ? mx_w_operand(i->w, plus) : MX_LIT;
-    if (f >= MX_LIT || !lw_written_between(a, i, l->ins, ja_slot(a, mx__types[i->o->opnd[plus].type].slot_class, f))) {
-      const struct lw_piece root = address_piece(l, from, stride, copies + 1);
-      return *known = offset_piece(l, &root, i, plus);
-    }
-  }
-  const bool wide = slot >= a->f->npred + a->f->n32, converged = a->blocks[l->ins->block].converged;
-  const unsigned parts = wide ? 2 : 1;
-  gcc_jit_rvalue *first, *cells = lw_cells_address(l, slot);
-  const bool called = cells_to_pass(l, slot);
-  if (!converged || called) {
-    gcc_jit_rvalue *lanes[LW_CHUNKS], *scattered, *at = cells ? cells : jx_keep(j, lw_at(l, l->x, MX_AT(exec, tmp)));
-    for (unsigned c = 0; c < l->nc; c++) lanes[c] = jx_rv(l->cm[c]);
-    for (unsigned c = 0; c < l->nc && !cells; c++) {
-      const jv v = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, c);
-      for (unsigned h = 0; h < parts; h++) jx_set(j, lw_vector(l, at, j->bytes * (parts * c + h), wide), v.r[h]);
-    }
-    first = (called ? lw_call_row_start : lw_row_start)(l, at, wide, stride, converged ? NULL : lanes, &scattered);
-    return *known = (struct lw_piece){.ins = l->ins, .stride = stride, .scattered = scattered, .first = first};
-  }
-  gcc_jit_lvalue *scattered = jx_local(j, jx_vector(j, wide));
-  jv v = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, 0);
-  first = j->isa->first(j, wide, v.r[0]);
-  gcc_jit_rvalue *everywhere = j->isa->first_everywhere(j, wide, v.r[0]);
-  for (unsigned c = 0; c < l->nc; c++) {
-    v = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, c);
-    for (unsigned h = 0; h < parts; h++) {
-      gcc_jit_rvalue *ramp = lw_ramp(l, j->w * c + j->w / 2 * h, stride, wide);
-      if (c || h) j->isa->collect(j, wide, scattered, v.r[h], everywhere, ramp);
-      else
-        jx_set(j, scattered,
-               jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, jx_vector(j, wide), v.r[h],
-                     jx_op(j, GCC_JIT_BINARY_OP_PLUS, jx_vector(j, wide), everywhere, ramp)));
-    }
-  }
-  gcc_jit_lvalue *no = jx_local(j, j->t_bool);
-  jx_set(j, no, j->isa->any_bit(j, wide, jx_rv(scattered)));
-  if (!wide) first = gcc_jit_context_new_cast(j->c, NULL, first, j->t_u64);
-  return *known =
-             (struct lw_piece){.ins = l->ins, .stride = stride, .scattered = jx_rv(no), .first = jx_keep(j, first)};
-}
 /* Where the row begins through whose address nothing is known at compile time. */
 static gcc_jit_rvalue *row_start(struct lw *l, const struct access *ac, gcc_jit_rvalue *off,
                                  gcc_jit_rvalue **scattered) {
   const unsigned cls = mx__types[l->ins->o->opnd[ac->at].type].slot_class;
-  const struct lw_piece piece = address_piece(l, ja_slot(l->a, cls, mx_w_operand(l->ins->w, ac->at)), ac->bytes, 0);
-  gcc_jit_rvalue *start = u64_op(l, GCC_JIT_BINARY_OP_PLUS, piece.first, off);
+  const struct lw_known_row row = lw_address_row(l, ja_slot(l->a, cls, mx_w_operand(l->ins->w, ac->at)), ac->bytes);
+  gcc_jit_rvalue *start = u64_op(l, GCC_JIT_BINARY_OP_PLUS, row.first, off);
   if (cls == MX_R32) start = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, UINT32_MAX));
-  *scattered = piece.scattered;
+  *scattered = row.scattered;
   return jx_keep(&l->j, start);
 }
 /* Does the whole access by one call of a function of the object, which also calls the body where it must; false: it has
@@ -804,6 +688,7 @@ static void by_distance(struct lw *l, const struct access *ac, const struct memo
   lw_split(l, lw_rare(l, bad), ac->slow, within);
   j->b = within;
   gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, p->lo));
+  row_by_row(l, ac, host, index, 1, lanes);
   element_by_element(l, ac, host, index, 1, lanes);
   lw_go(l, ac->end);
 }

@@ -116,16 +116,9 @@ static bool constant(const struct ja *a, const struct ja_ins *i, unsigned o, uin
   *v = a->f->lits[f - MX_LIT].value;
   return true;
 }
-/* One of the instructions that compute an address: the slot that k writes is factor * operand `from` + operand `plus`
- * (0: none). */
-struct addressing {
-  unsigned from, plus;
-  uint64_t factor;
-  bool sign_extends;
-};
-static bool match_addressing(const struct ja *a, uint32_t b, uint32_t k, struct addressing *s) {
+bool lw_match_addressing(const struct ja *a, uint32_t b, uint32_t k, struct lw_addressing *s) {
   const struct ja_ins *i = &a->ins[k];
-  *s = (struct addressing){.factor = 1};
+  *s = (struct lw_addressing){.factor = 1};
   if (mx_w_guard(*i->w) != MX_GUARD_NONE) return false;
   if (is_sum(i)) {
     const bool first = lw_uniform_at(a, b, k, 1), second = lw_uniform_at(a, b, k, 2);
@@ -156,8 +149,8 @@ static bool find_base(struct lw *l, uint32_t b, uint32_t k, uint32_t at, const u
     uint32_t def = k;
     if (known && ja_has(known, base->slot)) break;
     if (!lw_last_write(a, &def, base->slot)) break;
-    struct addressing t;
-    if (base->n == LW_ADDENDS || !match_addressing(a, b, def, &t)) return false;
+    struct lw_addressing t;
+    if (base->n == LW_ADDENDS || !lw_match_addressing(a, b, def, &t)) return false;
     const uint32_t from = slot_of(a, &a->ins[def], t.from);
     if (from == JA_NONE) return false;
     base->add[base->n].ins = t.plus ? def : JA_NONE;
@@ -197,8 +190,9 @@ static bool find_index(struct lw *l, uint32_t b, uint32_t k, uint32_t at, const 
   if (at < a->f->npred + a->f->n32) return base->index_loaded = loaded(a, use, at), base->indexed = true;
   while (!base->sign_extends) {
     uint32_t def = k;
-    struct addressing t;
-    if (!lw_last_write(a, &def, base->slot) || base->n == LW_ADDENDS || !match_addressing(a, b, def, &t)) return false;
+    struct lw_addressing t;
+    if (!lw_last_write(a, &def, base->slot) || base->n == LW_ADDENDS || !lw_match_addressing(a, b, def, &t))
+      return false;
     const uint32_t from = slot_of(a, &a->ins[def], t.from);
     if (from == JA_NONE) return false;
     base->add[base->n].ins = t.plus ? def : JA_NONE;

@@ -34,7 +34,11 @@ static bool of_result(const struct ja *a, uint32_t b, uint32_t k, unsigned left,
   const struct ja_ins *i = &a->ins[k];
   int64_t more = 0;
   if (!left || mx_w_guard(*i->w) != MX_GUARD_NONE) return false;
-  if (mx__effect(i->op) == MX_DOES_SREG) return *by = 1, mx_w_operand(i->w, 1) == MX_SR_TID_X;
+  if (mx__effect(i->op) == MX_DOES_SREG) {
+    const unsigned sreg = mx_w_operand(i->w, 1);
+    *by = sreg == MX_SR_TID_X;
+    return *by || sreg == MX_SR_TID_Y || sreg == MX_SR_TID_Z; /* while %tid.x increases, the others stay the same */
+  }
   if (ja_result_bits(i) != 32) return false;
   switch (i->form) {
   case MX_FORM_COPY: return of_operand(a, b, k, 1, left - 1, by);
