@@ -283,7 +283,7 @@ int main(int argc, char **argv) {
       /* passes that find nothing in such code, or move what was better where it was: they take a third of the time */
       "-fno-tree-fre", "-fno-tree-ccp", "-fno-tree-dominator-opts", "-fno-tree-pta", "-fno-tree-dse", "-fno-dse",
       "-fno-forward-propagate", "-fno-tree-sink", "-fno-tree-reassoc", "-fno-tree-loop-optimize", "-fno-thread-jumps",
-      "-fno-cprop-registers", "-fno-if-conversion", "-fno-if-conversion2", "-fira-region=one",
+      "-fno-cprop-registers", "-fipa-ra", "-fno-if-conversion", "-fno-if-conversion2", "-fira-region=one",
       /* how far passes search: less changes the code hardly at all and saves a tenth of the time */
       "--param=max-combine-insns=2", "--param=max-cselib-memory-locations=16",
       "--param=lra-max-considered-reload-pseudos=100"};
