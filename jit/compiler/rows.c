@@ -6,6 +6,7 @@
 #include "vm/exec/exec.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_STEPS = 16 /* how many instructions back a row is looked for */ };
 
@@ -22,6 +23,7 @@ static gcc_jit_rvalue *sign_extended(struct lw *l, gcc_jit_rvalue *v) {
 gcc_jit_rvalue *lw_first_number(struct lw *l, gcc_jit_rvalue *index) {
   return sign_extended(l, l->j.isa->first(&l->j, false, index));
 }
+
 /* ---- what follows from earlier instructions of the block ----------------------------------------------------------*/
 /* Whether a slot has, just before instructions x and y, the same value. */
 static bool is_same_value(const struct ja *a, uint32_t slot, const struct ja_ins *x, const struct ja_ins *y) {
@@ -37,6 +39,14 @@ static gcc_jit_rvalue *earlier_operand(struct lw *l, const struct ja_ins *i, uns
     return NULL;
   gcc_jit_rvalue *v = jv_scalar(j, lw_operand_of(l, i, o));
   return jx_wide(i->o->opnd[o].type) ? gcc_jit_context_new_cast(j->c, NULL, v, j->t_u64) : sign_extended(l, v);
+}
+/* Whether an instruction that widens a number extends its sign. A conversion's spelling tells; its row has one type. */
+static bool extends_sign(const struct ja_ins *i, unsigned operand) {
+  if (i->form != MX_FORM_EXTEND) return jx_signed(i->o->opnd[operand].type);
+  char name[64];
+  mx__spell(i->o, mx_w_mod(*i->w), name, sizeof name);
+  const size_t n = strlen(name);
+  return n > 4 && !strcmp(name + n - 4, ".s32");
 }
 /* How instruction k computes its result of the value of one slot, *from. */
 static bool is_step(const struct lw *l, uint32_t k, struct lw_addressing *by, uint32_t *from) {
@@ -56,7 +66,7 @@ static void step(struct lw *l, uint32_t k, const struct lw_addressing *by, gcc_j
   struct jx *j = &l->j;
   const bool wide = ja_result_bits(&l->a->ins[k]) == 64;
   if (by->sign_extends) { /* none of the lanes' numbers may have wrapped, as numbers of the type that is extended */
-    const bool with_sign = jx_signed(l->a->ins[k].o->opnd[by->from].type);
+    const bool with_sign = extends_sign(&l->a->ins[k], by->from);
     const uint64_t reach = (uint64_t)(l->a->lanes - 1) * row->stride;
     if (!with_sign)
       row->first = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, row->first, lw_u64(l, UINT32_MAX)));
