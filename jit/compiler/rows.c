@@ -29,14 +29,18 @@ gcc_jit_rvalue *lw_first_number(struct lw *l, gcc_jit_rvalue *index) {
 static bool is_same_value(const struct ja *a, uint32_t slot, const struct ja_ins *x, const struct ja_ins *y) {
   return x->block == y->block && !(x < y ? lw_written_between(a, x, y, slot) : lw_written_between(a, y, x, slot));
 }
-/* The uniform value that operand o of the earlier instruction i had; NULL: it has been overwritten. */
+/* Whether a slot that has not been written since instruction i of the block still has that value. One that nobody will
+ * read again need not: a loop over chunks does not store it, and what computes it may have been deferred. */
+static bool is_there(const struct lw *l, uint32_t slot, const struct ja_ins *i) {
+  return is_same_value(l->a, slot, i, l->ins) && ja_has(l->live, slot);
+}
+/* The uniform value that operand o of the earlier instruction i had; NULL: it is not there any more. */
 static gcc_jit_rvalue *earlier_operand(struct lw *l, const struct ja_ins *i, unsigned o) {
   struct jx *j = &l->j;
   const struct lw_addend *noted = &l->addend[i - l->a->ins];
   if (noted->value && noted->operand == o) return jx_rv(noted->value);
   const unsigned f = mx_w_operand(i->w, o);
-  if (f < MX_LIT && lw_written_between(l->a, i, l->ins, ja_slot(l->a, mx__types[i->o->opnd[o].type].slot_class, f)))
-    return NULL;
+  if (f < MX_LIT && !is_there(l, ja_slot(l->a, mx__types[i->o->opnd[o].type].slot_class, f), i)) return NULL;
   gcc_jit_rvalue *v = jv_scalar(j, lw_operand_of(l, i, o));
   return jx_wide(i->o->opnd[o].type) ? gcc_jit_context_new_cast(j->c, NULL, v, j->t_u64) : sign_extended(l, v);
 }
@@ -101,7 +105,7 @@ static bool row_before(struct lw *l, uint32_t k, uint32_t slot, unsigned stride,
     step(l, def, &by, plus, row);
     return true;
   }
-  if (!tests || !is_same_value(a, slot, &a->ins[k], l->ins)) return false;
+  if (!tests || !is_there(l, slot, &a->ins[k])) return false;
   *row = test(l, slot, stride);
   return true;
 }
