@@ -157,7 +157,7 @@ struct lw {
   uint64_t *asked_in; /* by block: slots whose shapes are used there or later */
   /* by slot: what has been found of the numbers that it held before instruction `ins`: whether they increase by
    * `stride` from lane to lane, for the lanes that run (if not: scattered), and the number that lane 0 has, or would
-   * have. In a row of 32-bit numbers, all are the same as signed and as unsigned numbers. See rows.c. */
+   * have. 32-bit numbers may wrap within a row; then `first` is sign-extended. See rows.c. */
   struct lw_known_row {
     const struct ja_ins *ins;
     unsigned stride;
