@@ -4,8 +4,9 @@
  * native code: one address for all lanes; a row, in which each lane's element lies behind that of the lane before,
  * moved as vectors; where a loop does not change the address, chunks that are each uniform or a row, which is
  * determined outside of the loop (shapes.c); and scattered elements, pairs and quads whose addresses are a 32-bit
- * number of each lane, or a distance of 32 bits from the beginning of the bounds, by gathers and scatters. All other
- * accesses, and those that miss the cached bounds, are left to the interpreter's body, which also refills the cache.
+ * number of each lane, or a distance of 32 bits from the beginning of the bounds, by gathers and scatters. Local memory
+ * is a piece for each lane, so that all its accesses are gathers and scatters; its bounds are the launch's. All other
+ * accesses, and those that miss the bounds, are left to the interpreter's body, which also refills the cache.
  * vm/exec/lanes/memory.c defines what an access does; this file must agree with it bit for bit. */
 #include "lowering.h"
 
@@ -642,6 +643,80 @@ static void by_index(struct lw *l, const struct access *ac, struct memory_bounds
   lw_go(l, ac->end);
 }
 
+/* A scalar of a structure that x points to. */
+static gcc_jit_rvalue *within_exec(struct lw *l, uint64_t pointer, uint64_t member) {
+  gcc_jit_rvalue *p = jx_rv(lw_field(l, l->x, pointer, l->j.t_pu8));
+  return jx_keep(&l->j, jx_rv(lw_field(l, p, member, l->j.t_u64)));
+}
+/* The distances of the lanes' elements from the beginning of their own local memory, and what is to be added to them:
+ * returned. *bad: also that some active lane is out of bounds or not aligned. */
+static gcc_jit_rvalue *local_distances(struct lw *l, const struct access *ac, jv off, gcc_jit_rvalue *most,
+                                       gcc_jit_rvalue *const *lanes, gcc_jit_rvalue **index, gcc_jit_rvalue **bad) {
+  struct jx *j = &l->j;
+  const struct lw_base *base = lw_base(l);
+  gcc_jit_rvalue *low = lw_u64(l, ac->bytes - 1), *more = jv_scalar(j, off);
+  unsigned scale = 1;
+  if (lw_operand_uniform(l, ac->at)) {
+    more = jx_keep(j, jv_scalar(j, lw_address(l, ac->at, 0, off)));
+    for (unsigned c = 0; c < l->nc; c++) index[c] = NULL;
+  } else if (base) {
+    for (unsigned n = 0; n < base->n; n++)
+      if (base->add[n].ins != JA_NONE)
+        more = u64_op(l, GCC_JIT_BINARY_OP_PLUS, more,
+                      times(l, jx_rv(l->addend[base->add[n].ins].value), base->add[n].factor));
+    more = jx_keep(j, more);
+    scale = (unsigned)base->post_scale;
+    for (unsigned c = 0; c < l->nc; c++) index[c] = jx_keep(j, lw_get(l, base->slot, MX_T_u32, c).r[0]);
+  } else {
+    more = NULL;
+    for (unsigned c = 0; c < l->nc; c++) index[c] = jx_keep(j, lw_number_32(l, lw_address(l, ac->at, c, off)).r[0]);
+  }
+  if (more) {
+    *bad = lw_either(l, *bad, lw_compare(l, GCC_JIT_COMPARISON_GT, more, most));
+    *bad = lw_either(
+        l, *bad,
+        lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, more, low), lw_u64(l, 0)));
+  }
+  if (!index[0]) return more;
+  if (more) most = u64_op(l, GCC_JIT_BINARY_OP_MINUS, most, more);
+  const unsigned shift = (unsigned)__builtin_ctz(scale);
+  most = jx_keep(
+      j, gcc_jit_context_new_cast(j->c, NULL, u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, most, lw_u64(l, shift)), j->t_u32));
+  *bad = lw_either(
+      l, *bad, lw_numbers_outside(l, index, most, scale % ac->bytes ? (uint32_t)((ac->bytes - 1) / scale) : 0, lanes));
+  for (unsigned c = 0; shift && c < l->nc; c++)
+    index[c] = jx_op(j, GCC_JIT_BINARY_OP_LSHIFT, j->vu32, index[c], jv_k(j, MX_T_u32, shift).r[0]);
+  return more;
+}
+/* Local memory: each lane has a piece of `stride` bytes of its own, and a warp's pieces are adjacent. */
+static void by_lane(struct lw *l, const struct access *ac, jv off, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *stride = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, local_stride), j->t_u64))),
+                 *all = within_exec(l, MX_AT(exec, block), MX_AT(block, local)), *index[LW_CHUNKS];
+  /* the block has none yet; its distances do not fit */
+  gcc_jit_rvalue *bad =
+      lw_either(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, all, lw_u64(l, 0)),
+                lw_compare(l, GCC_JIT_COMPARISON_GT, stride, lw_u64(l, (INT32_MAX - 3) / l->a->lanes)));
+  gcc_jit_rvalue *most = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, stride, lw_u64(l, ac->bytes))),
+                 *more = local_distances(l, ac, off, most, lanes, index, &bad);
+  gcc_jit_block *fast = lw_new_block(l, "by_lane");
+  lw_split(l, lw_rare(l, bad), ac->slow, fast);
+  j->b = fast;
+  gcc_jit_rvalue *warp = jx_rv(lw_field(l, l->x, MX_AT(exec, sreg) + 8 * MX_SR_WARPID, j->t_u64)),
+                 *host = u64_op(l, GCC_JIT_BINARY_OP_PLUS, all,
+                                u64_op(l, GCC_JIT_BINARY_OP_MULT, stride, times(l, warp, l->a->image->lanes)));
+  if (more) host = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, more);
+  const jv apart = jv_broadcast(j, MX_T_u32, jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, stride, j->t_u32)));
+  gcc_jit_rvalue *own = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->vu32, apart.r[0], lw_ramp(l, 0, 1, false))),
+                 *chunk =
+                     jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->vu32, apart.r[0], jv_k(j, MX_T_u32, j->w).r[0]));
+  for (unsigned c = 0; c < l->nc; c++) {
+    index[c] = jx_keep(j, index[c] ? jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, index[c], own) : own);
+    if (c + 1 < l->nc) own = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, own, chunk));
+  }
+  element_by_element(l, ac, jx_keep(j, host), index, 1, lanes);
+  lw_go(l, ac->end);
+}
 /* Where the row begins through whose address nothing is known at compile time. */
 static gcc_jit_rvalue *row_start(struct lw *l, const struct access *ac, gcc_jit_rvalue *off,
                                  gcc_jit_rvalue **scattered) {
@@ -778,9 +853,10 @@ bool lw_memory(struct lw *l) {
   const struct mx_row_access ac = mx__row_access[l->ins->op];
   const struct mx_op_info *o = l->ins->o;
   const unsigned bits = jx_bitsof(ac.type), space = mx_w_mod(*l->ins->w) >> 2;
-  if ((ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) || bits > 64 || ac.elements > 4 || space == MX_LOCAL)
+  if ((ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) || bits > 64 || ac.elements > 4 ||
+      (space == MX_LOCAL && l->a->checked))
     return false;
-  const bool load = ac.kind == MX_ACCESS_LOAD;
+  const bool load = ac.kind == MX_ACCESS_LOAD, local = space == MX_LOCAL;
   const unsigned at = load ? ac.elements : 0, value = load ? 0 : 2;
   /* the elements in memory have the registers' full width */
   const bool full_width = bits >= 32 && mx__types[o->opnd[value].type].bits == bits;
@@ -790,7 +866,7 @@ bool lw_memory(struct lw *l) {
   gcc_jit_rvalue *variable;
   const uint64_t off_k = lw_offset(l, at + 1, &variable);
   const bool one_address = lw_operand_uniform(l, at);
-  bool uniform = one_address;
+  bool uniform = one_address && !local;
   for (unsigned e = 0; !load && e < ac.elements; e++) uniform &= lw_operand_uniform(l, value + e);
 
   struct memory_bounds p = {0};
@@ -817,14 +893,14 @@ bool lw_memory(struct lw *l) {
   const bool gathers = j->isa->choose, no_row = base && base->indexed && !row_stride(base, bytes),
              several = ac.elements > 1, wide_address = mx__types[o->opnd[at].type].slot_class == MX_R64,
              /* of several lanes' values for one address the highest lane's stays */
-      by_body = (several && !(full_width && gathers && (base || wide_address))) ||
-                (base ? bits < 32 && no_row && !(load && gathers) : one_address);
+      by_body = (several && !(full_width && gathers && (base || wide_address || local))) ||
+                (base || local ? bits < 32 && (no_row || local) && !(load && gathers) : one_address);
   if (!uniform && by_body) {
     lw_interpret(l);
     return true;
   }
   struct access access = {load, guarded, ac.type, ac.elements, at, value, bytes, NULL, NULL};
-  if (!uniform && !base && call_row_access(l, &access, variable ? variable : lw_u64(l, off_k))) return true;
+  if (!uniform && !base && !local && call_row_access(l, &access, variable ? variable : lw_u64(l, off_k))) return true;
   gcc_jit_block *end = access.end = lw_new_block(l, "done");
   if (!uniform && base && base->bounds_checked) {
     gcc_jit_rvalue *lanes[LW_CHUNKS];
@@ -838,7 +914,7 @@ bool lw_memory(struct lw *l) {
   if (guarded && uniform)
     lw_if_any(l, lw_any(l, lanes), load ? ac.elements : 0, end); /* otherwise empty masks make each step do nothing */
   lw_checked_access(l, at, bytes, slow);
-  if (uniform || lw_base(l)) read_cache(l, &p, !load);
+  if (uniform || (lw_base(l) && !local)) read_cache(l, &p, !load);
   jv off = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);
   if (uniform) {
     gcc_jit_rvalue *q = uniform_address(l, at, off, bytes, &p, limit(l, &p, bytes), slow);
@@ -854,7 +930,8 @@ bool lw_memory(struct lw *l) {
     for (unsigned e = 0; load && e < ac.elements; e++)
       for (unsigned c = 0; c < l->nc; c++) put_element(l, e, c, ac.type, v[e]);
     lw_go(l, end);
-  } else if (lw_base(l) && lw_base(l)->indexed) by_index(l, &access, &p, variable ? variable : lw_u64(l, off_k), lanes);
+  } else if (local) by_lane(l, &access, off, lanes);
+  else if (lw_base(l) && lw_base(l)->indexed) by_index(l, &access, &p, variable ? variable : lw_u64(l, off_k), lanes);
   else if (lw_base(l)) by_shape(l, &access, &p, variable ? variable : lw_u64(l, off_k), lanes);
   else by_piece(l, &access, variable ? variable : lw_u64(l, off_k), lanes);
   j->b = slow;

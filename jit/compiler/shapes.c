@@ -306,7 +306,8 @@ void lw_shapes_find(struct lw *l) {
         continue;
       const uint32_t at = slot_of(a, i, ac.kind == MX_ACCESS_LOAD ? ac.elements : 0);
       if (at == JA_NONE) continue;
-      const bool steady = ac.elements == 1 && find_base(l, b, k, at, NULL, base);
+      /* lanes' local memories are apart: their accesses form no pattern */
+      const bool steady = ac.elements == 1 && mx_w_mod(*i->w) >> 2 != MX_LOCAL && find_base(l, b, k, at, NULL, base);
       if (!steady && !find_index(l, b, k, at, &ac, base)) continue;
       const uint64_t scale = base->pre_scale * base->post_scale;
       base->bounds_checked = !a->checked && steady && bits >= 32 && mx_w_mod(*i->w) >> 2 == MX_SHARED &&

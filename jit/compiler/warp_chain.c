@@ -37,6 +37,12 @@ static bool loops(const struct ja *a) {
     if (a->blocks[b].back_target) return true;
   return false;
 }
+/* Whether code asks for the warp's number, also where it accesses local memory or makes asynchronous copies. */
+static bool asks_for_warp(const struct ja *a) {
+  for (uint32_t k = 0; k < a->nins; k++)
+    if (mx__row_access[a->ins[k].op].elements && mx_w_mod(*a->ins[k].w) >> 2 == MX_LOCAL) return true;
+  return reads(a, MX_SR_WARPID) || lw_has_async(a);
+}
 /* Advances the special registers to those of the warp `by` warps further. */
 static void move_registers(struct lw *l, gcc_jit_rvalue *by) {
   struct jx *j = &l->j;
@@ -46,7 +52,7 @@ static void move_registers(struct lw *l, gcc_jit_rvalue *by) {
     gcc_jit_rvalue *bytes = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, by, jx_int(j, j->t_u64, 4 * l->a->image->lanes));
     jx_set(j, tid, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(tid), bytes));
   }
-  if (!reads(l->a, MX_SR_WARPID) && !lw_has_async(l->a)) return;
+  if (!asks_for_warp(l->a)) return;
   gcc_jit_lvalue *number = lw_field(l, l->x, X_FIELD(sreg) + 8 * MX_SR_WARPID, j->t_u64);
   jx_set(j, number, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(number), by));
 }

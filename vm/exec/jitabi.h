@@ -259,6 +259,7 @@ static inline bool mx__jit_has_room(const struct mx_frame *f, const struct mx_ji
   X(exec, fn) \
   X(exec, frame) \
   X(exec, launch) \
+  X(exec, local_stride) \
   X(exec, mask) \
   X(exec, warps_allowed) \
   X(exec, prep) \
@@ -294,6 +295,7 @@ static inline bool mx__jit_has_room(const struct mx_frame *f, const struct mx_ji
   X(async, arrivals) \
   X(block, async) \
   X(block, copies) \
+  X(block, local) \
   X(warp_copies, capacity) \
   X(warp_copies, committed) \
   X(warp_copies, issued) \
