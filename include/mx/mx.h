@@ -143,7 +143,8 @@ MX_API mx_status mx_device_get_properties(mx_device *device, mx_device_propertie
 
 typedef enum mx_limit {
   MX_LIMIT_STACK,           /* bytes of local memory that a lane may use in functions beyond what the kernel's own frame
-                               takes; default 16384 */
+                               takes; default 16384. A kernel of which it is known that all the functions that it may
+                               call take less has that much */
   MX_LIMIT_PRINTF_FIFO,     /* bytes of the buffer of device printf; default 1 MiB */
   MX_LIMIT_HEAP,            /* bytes of the heap of device malloc; default 8 MiB; setting it is MX_BUSY while kernels'
                                allocations are in it */

@@ -100,6 +100,7 @@ struct mx_prepared { /* a kernel with all functions that it may call; shared, an
   struct mx_pfunc *funcs;
   uint32_t nfuncs; /* by image number; insns NULL where not reachable */
   uint32_t nbounds;
+  uint64_t stack_bytes;        /* the most local memory that a lane's frames can take; UINT64_MAX: not known */
   uint32_t shared_static;      /* bytes; dynamic shared memory begins here */
   uint32_t *shared_offset;     /* by variable number */
   const uint64_t *var_address; /* by variable number: address in its own space (global, const) */

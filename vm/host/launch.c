@@ -226,7 +226,9 @@ static void shape(struct mx_launch *l, mx_kernel *k, const mx_launch_config *c) 
   l->shared_static = k->prep->shared_static;
   l->shared_dynamic = c->shared_bytes;
   l->shared_bytes = l->shared_static + l->shared_dynamic;
-  l->local_bytes = local_stride((uint64_t)f->local_bytes + atomic_load(&d->limits[MX_LIMIT_STACK]));
+  /* no more than can be used: then lanes' stacks share pages, and fewer of them have to be mapped */
+  const uint64_t allowed = f->local_bytes + atomic_load(&d->limits[MX_LIMIT_STACK]);
+  l->local_bytes = local_stride(k->prep->stack_bytes < allowed ? k->prep->stack_bytes : allowed);
   l->call_depth = (uint32_t)atomic_load(&d->limits[MX_LIMIT_CALL_DEPTH]);
   l->cooperative = c->cooperative;
   l->async = c->async;

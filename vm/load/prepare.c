@@ -129,6 +129,30 @@ bool *mx__reachable(const struct mx_image *image, uint32_t kernel) {
   return r.seen;
 }
 
+/* How much local memory the frames of the kernel and of all functions in which it may be at one time take together;
+ * UINT64_MAX: that is not known, since the stack can grow by other means, or functions call one another too deeply,
+ * perhaps in circles. */
+static uint64_t stack_bytes(const struct mx_image *image, uint32_t kernel, const bool *reachable, uint64_t *need) {
+  enum { MOST_LEVELS = 16 };
+  memset(need, 0, sizeof *need * image->nfuncs);
+  for (unsigned level = 0; level < MOST_LEVELS; level++) {
+    bool changed = false;
+    for (uint32_t n = 0; n < image->nfuncs; n++) {
+      const struct mx_func *f = &image->funcs[n];
+      uint64_t below = 0;
+      for (uint32_t pc = 0; reachable[n] && pc < f->ncode; pc += mx_w_length(f->code[pc])) {
+        const unsigned op = mx_w_op(f->code[pc]);
+        if (op == MX_CALLI || mx__effect(op) == MX_DOES_ALLOCATE) return UINT64_MAX;
+        if (op == MX_CALL && need[mx_w_callee(f->code[pc])] > below) below = need[mx_w_callee(f->code[pc])];
+      }
+      changed |= need[n] != f->local_bytes + below;
+      need[n] = f->local_bytes + below;
+    }
+    if (!changed) return need[kernel];
+  }
+  return UINT64_MAX;
+}
+
 static int by_pc(const void *a, const void *b) {
   const uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
   return x < y ? -1 : x > y;
@@ -278,7 +302,8 @@ struct mx_prepared *mx__prepare_with_gaps(const struct mx_image *image, uint32_t
   struct mx_prepared *p = calloc(1, sizeof *p);
   bool *seen = mx__reachable(image, kernel);
   uint32_t *first = NULL;
-  if (!p || !seen) goto fail;
+  uint64_t *need = malloc(sizeof *need * (image->nfuncs ? image->nfuncs : 1));
+  if (!p || !seen || !need) goto fail;
   p->image = image;
   p->kernel = kernel;
   p->lanes = image->lanes;
@@ -293,6 +318,7 @@ struct mx_prepared *mx__prepare_with_gaps(const struct mx_image *image, uint32_t
   lay_out_shared(p, gap);
   p->crosses = false;
   p->nbounds = mx__first_bounds(image, seen, first);
+  p->stack_bytes = stack_bytes(image, kernel, seen, need);
   for (uint32_t f = 0; f < image->nfuncs; f++) {
     p->funcs[f].func = &image->funcs[f];
     p->funcs[f].number = f;
@@ -301,11 +327,13 @@ struct mx_prepared *mx__prepare_with_gaps(const struct mx_image *image, uint32_t
   }
   free(seen);
   free(first);
+  free(need);
   return p;
 fail:
   mx__prepared_free(p);
   free(seen);
   free(first);
+  free(need);
   return NULL;
 }
 
