@@ -11,7 +11,9 @@ struct look {
   mx__v64 min, max, low, same, rows[STRIDES];
 };
 MX__INL mx__v64 either(mx__v64 on, mx__v64 yes, mx__v64 no) { return (yes & on) | (no & ~on); }
-MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask, struct mx_jit_shape *to) {
+/* no_rows: it is known already that the addresses have none of these patterns. */
+MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask, bool no_rows,
+                  struct mx_jit_shape *to) {
   const unsigned n = mx__lanes(x);
   const uint64_t width = narrow ? UINT32_MAX : UINT64_MAX, none = (uint64_t)INT64_MIN;
   const mx__v64 numbers = *(const mx__v64 *)(const void *)lanes_numbers, sign = {0};
@@ -33,6 +35,7 @@ MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask,
       k.min = either((mx__v64)((lanes_s)least < (lanes_s)k.min), least, k.min);
       k.max = either((mx__v64)((lanes_s)most > (lanes_s)k.max), most, k.max);
       k.low |= a & on;
+      if (no_rows) continue;
       k.same |= d & on & width;
       for (unsigned r = 0; r < STRIDES; r++) k.rows[r] |= (d - (number << r)) & on & width;
     }
@@ -44,6 +47,7 @@ MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask,
     to->max = most > to->max ? most : to->max;
   }
   if (narrow && to->min > UINT32_MAX) to->min = UINT32_MAX; /* no lane runs */
+  if (no_rows) return;
   to->kind = any_bit(k.same) ? 0 : MX_JIT_SAME;
   for (unsigned r = 0; r < STRIDES; r++) to->kind |= any_bit(k.rows[r]) ? 0 : kinds[r];
 }
@@ -174,9 +178,11 @@ MX__INL bool find_steps(const struct mx_exec *x, bool narrow, unsigned n, uint32
 /* Addresses without such steps. A function of its own, since its many registers cost the others' calls a frame. */
 static __attribute__((noinline)) void without_steps(struct mx_exec *x, bool wide, uint32_t chunk, uint64_t mask) {
   struct mx_jit_shape found = {0};
-  if (wide) {
-    if (!look_at_rows(x, false, chunk, mask, &found) || !found.kind) look(x, false, chunk, mask, &found);
-  } else if (!look_at_rows(x, true, chunk, mask, &found) || !found.kind) look(x, true, chunk, mask, &found);
+  const bool asked = wide ? look_at_rows(x, false, chunk, mask, &found) : look_at_rows(x, true, chunk, mask, &found);
+  if (wide && !asked) look(x, false, chunk, mask, false, &found);
+  else if (!asked) look(x, true, chunk, mask, false, &found);
+  else if (wide && !found.kind) look(x, false, chunk, mask, true, &found);
+  else if (!found.kind) look(x, true, chunk, mask, true, &found);
   *(struct mx_jit_shape *)(void *)x->tmp = found;
 }
 MX__INL bool with_steps(struct mx_exec *x, bool narrow, uint32_t chunk) {
