@@ -1,15 +1,16 @@
 /* Steps that many instructions of a kernel have in common, as functions of the object that are built once and called.
  * In line, each would take tens of statements at every memory access, and compile time grows with the number of
  * statements. Masks are passed in registers; values as addresses of the cells in which they lie. */
+#include "access.h"
 #include "lowering.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_HELPERS = 64, MOST_ARGUMENTS = 6 };
+enum { MOST_HELPERS = 512, MOST_ARGUMENTS = 6 };
 static struct helper {
-  char name[40];
+  char name[64];
   gcc_jit_function *f;
   gcc_jit_type *results; /* a structure, if there are two results */
   gcc_jit_field *field[2];
@@ -351,4 +352,73 @@ gcc_jit_rvalue *lw_call_row_access(struct lw *l, const struct lw_row_access *ac,
                  lw_u64(l, fallback | (uint64_t)lw_cell_offset(l, ac->slot) << 32)};
   if (from == ARGUMENTS) active_lanes(l, lanes);
   return call(l, h, 6, args, from == ARGUMENTS ? lanes : NULL);
+}
+
+/* ---- local memory ------------------------------------------------------------------------------------------------*/
+/* The last argument is the same as above. */
+static struct helper *make_local_access(struct lw *l, const struct lw_local_access *ac, const char *name,
+                                        enum masks_from from) {
+  struct jx *j = &l->j;
+  struct building b = begin(l, name, from == ARGUMENTS, j->t_u32, 5,
+                            (gcc_jit_type *[]){j->t_pu8, j->t_pu8, j->t_pu8, j->t_u64, j->t_u64});
+  gcc_jit_rvalue *const x = l->x, *more = b.arg[3], *index[LW_CHUNKS] = {NULL};
+  const bool wide = jx_wide(ac->type), narrow = jx_bitsof(ac->type) < 32;
+  struct lw_local p;
+  l->x = jx_keep(j, jx_rv(lw_field(l, b.arg[0], MX_AT(jit_state, exec), j->t_pu8)));
+  take_masks(l, &b, from);
+  lw_local_begin(l, ac->bytes, &p);
+  const jv all_more = ac->kind == LW_ADDRESSES ? jv_broadcast(j, MX_T_u64, more) : (jv){0};
+  if (ac->kind == LW_ADDRESSES) more = NULL;
+  for (unsigned c = 0; ac->kind != LW_ONE_PLACE && c < l->nc; c++) {
+    const unsigned parts = ac->kind == LW_ADDRESSES ? 2 : 1;
+    jv v = {.t = parts > 1 ? MX_T_u64 : MX_T_u32};
+    for (unsigned h = 0; h < parts; h++)
+      v.r[h] = jx_keep(j, jx_rv(lw_vector(l, b.arg[2], j->bytes * (parts * c + h), parts > 1)));
+    if (parts > 1) v = lw_number_32(l, jv_bin(j, JX_ADD, MX_T_u64, v, all_more));
+    index[c] = jx_keep(j, v.r[0]);
+  }
+  lw_local_check(l, &p, ac->bytes, more, ac->shift, index, b.lanes);
+  gcc_jit_block *out = lw_new_block(l, "out"), *in = lw_new_block(l, "by_lane");
+  lw_split(l, lw_rare(l, p.bad), out, in);
+  j->b = out;
+  gcc_jit_block_end_with_return(j->b, NULL,
+                                fall_back(l, &b, from, gcc_jit_context_new_cast(j->c, NULL, b.arg[4], j->t_u32)));
+  j->b = in;
+  gcc_jit_rvalue *host = lw_local_place(l, &p, more, index),
+                 *memory = jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, host, j->t_pu8)),
+                 *cells = jx_keep(
+                     j, lw_add(l, b.arg[1], jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u64, b.arg[4], lw_u64(l, 32))));
+  jv v[LW_CHUNKS];
+  if (narrow) lw_gathered_narrow(l, host, index, 1, b.lanes, ac->type, v);
+  for (unsigned c = 0; c < l->nc; c++) {
+    if (ac->load && !narrow) v[c] = lw_gathered(l, memory, index[c], 1, b.lanes[c], ac->type);
+    if (narrow) v[c].t = (uint8_t)ac->type, v[c] = jv_cvt(j, ac->to, ac->type, v[c]);
+    for (unsigned h = 0; h < (wide ? 2u : 1u); h++) {
+      gcc_jit_lvalue *cell = lw_vector(l, cells, j->bytes * (wide ? 2 * c + h : c), wide);
+      if (ac->load) {
+        jx_set(j, cell, v[c].r[h]);
+        continue;
+      }
+      jv old = {.t = wide ? MX_T_u64 : MX_T_u32, .r = {jx_keep(j, jx_rv(cell))}};
+      if (ac->raw) old = jv_as(j, old.t, jv_canon(j, MX_T_f32, jv_as(j, MX_T_f32, old)));
+      j->isa->scatter(j, wide, h, memory, index[c], 1, old.r[0], b.lanes[c], true);
+    }
+  }
+  l->x = x;
+  return end(l, &b, jx_int(j, j->t_u32, 0), NULL);
+}
+gcc_jit_rvalue *lw_call_local_access(struct lw *l, const struct lw_local_access *ac, gcc_jit_rvalue *cells,
+                                     gcc_jit_rvalue *more, uint32_t fallback) {
+  static const char *const kind_name[] = {"", "_by_number", "_by_address"};
+  enum masks_from from = masks_from(l);
+  if (from == WHOLE_SPLIT) from = ARGUMENTS; /* it needs them as vectors */
+  char name[64];
+  snprintf(name, sizeof name, "local_%s%s_%u_%u_%u%s%s", ac->load ? "load" : "store", kind_name[ac->kind], ac->type,
+           ac->load ? ac->to : 0, ac->shift, ac->raw ? "_raw" : "", from_name[from]);
+  struct helper *h = find(name);
+  if (!h) h = make_local_access(l, ac, name, from);
+  gcc_jit_rvalue *lanes[LW_CHUNKS], *args[] = {l->state, jx_rv(l->spill_area), cells, more,
+                                               lw_u64(l, fallback | (uint64_t)lw_cell_offset(l, ac->slot) << 32)};
+  if (from == ARGUMENTS) active_lanes(l, lanes);
+  return call(l, h, 5, args, from == ARGUMENTS ? lanes : NULL);
 }

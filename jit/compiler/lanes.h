@@ -27,7 +27,7 @@ typedef struct jv {
 } jv;
 
 #define JX_CONSTS 512
-#define JX_OWNS 32 /* there are fewer kinds of such functions */
+#define JX_OWNS 64 /* there are fewer kinds of such functions */
 #define JX_CASTS 256
 struct jx {
   const struct jx_isa *isa;
@@ -192,11 +192,12 @@ struct jx_isa {
   gcc_jit_rvalue *(*load_narrow)(struct jx *j, unsigned bits, gcc_jit_lvalue *cell);
   void (*write_narrow)(struct jx *j, unsigned bits, gcc_jit_lvalue *cell, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
   /* Elements at base + index * scale, with a chunk's signed 32-bit indices. If lanes of a scatter write one address,
-   * the highest lane's value stays. */
+   * the highest lane's value stays. own: no other thread sees the memory, so that lanes that are not in the mask may
+   * store, too, what others store. */
   gcc_jit_rvalue *(*gather)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index,
                             unsigned scale, gcc_jit_rvalue *m);
   void (*scatter)(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale,
-                  gcc_jit_rvalue *v, gcc_jit_rvalue *m);
+                  gcc_jit_rvalue *v, gcc_jit_rvalue *m, bool own);
   /* Quads of 32 bits: 16 bytes at base + number * scale for each lane, whose numbers lie in memory at `numbers`, into
    * four vectors one after the other, as a row of quads is loaded; zeros if `lanes`, a u32 of bits, is 0. NULL: the
    * level has no vectors for that. */

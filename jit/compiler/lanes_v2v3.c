@@ -568,13 +568,75 @@ static gcc_jit_rvalue *gather_v2(struct jx *j, bool wide, unsigned h, gcc_jit_rv
   }
   return jx_keep(j, gcc_jit_context_new_call(j->c, NULL, o.f, 3, (gcc_jit_rvalue *[]){base, index, m}));
 }
+/* Where nobody else sees the memory, a lane that is not there stores what the highest one that is stores. */
+static void scatter_own(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index,
+                        unsigned scale, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+  char what[32];
+  struct own o;
+  snprintf(what, sizeof what, "scatter_own%u_%u_%u", wide, h, scale);
+  if (!own_function(j, &o, what, j->t_void, 4, (gcc_jit_type *[]){j->t_pu8, j->vu32, V(wide), j->t_mask})) {
+    const unsigned lanes = wide ? j->w / 2 : j->w, size = wide ? 8 : 4, all = (1u << lanes) - 1, from = h * lanes;
+    gcc_jit_type *room = gcc_jit_context_new_array_type(j->c, NULL, j->t_u64, (int)j->bytes / 4);
+    gcc_jit_rvalue *which = packed(j, o.arg[3]), *memory = jx_keep(j, address(j, jx_local(j, room)));
+    if (wide && h) which = jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u32, which, jx_int(j, j->t_u32, lanes));
+    if (wide) which = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, which, jx_int(j, j->t_u32, all));
+    gcc_jit_lvalue *left = jx_local(j, j->t_u32), *at = jx_local(j, j->t_u64), *half[2], *in[2];
+    jx_set(j, left, which);
+    for (unsigned k = 0; k < 2; k++) {
+      half[k] = jx_local(j, k ? V(wide) : j->vu32), in[k] = jx_local(j, k ? V(wide) : j->vu32);
+      jx_set(j, in[k], o.arg[1 + k]);
+    }
+    const char letter = wide ? 'q' : 'd';
+    char text[1536];
+    size_t n = (size_t)snprintf(
+        text, sizeof text,
+        "testl %%0, %%0\n\tjz 3f\n\tcmpl $%u, %%0\n\tje 2f\n\tvmovdqu %%2, (%%7)\n\tvmovdqu %%3, %u(%%7)\n\t"
+        "bsrl %%0, %%k1\n\tvpbroadcastd %u(%%7,%%q1,4), %%4\n\tvblendvps %%8, %%2, %%4, %%2\n\t"
+        "vpbroadcast%c %u(%%7,%%q1,%u), %%5\n\tvblendvp%c %%9, %%3, %%5, %%3\n"
+        "2:\tvextracti128 $1, %%2, %%x4\n\tvextracti128 $1, %%3, %%x5\n",
+        all, j->bytes, 4 * from, letter, j->bytes, size, wide ? 'd' : 's');
+    for (unsigned k = 0; k < lanes; k++) {
+      const unsigned i = (from + k) % 4, e = k % (16 / size);
+      n += (size_t)snprintf(text + n, sizeof text - n,
+                            i ? "\tvpextrd $%u, %%x%u, %%k1\n\tmovslq %%k1, %%q1\n"
+                              : "\tvmovd %%x%u, %%k1\n\tmovslq %%k1, %%q1\n",
+                            i              ? i
+                            : from + k < 4 ? 2
+                                           : 4,
+                            from + k < 4 ? 2 : 4);
+      n += (size_t)snprintf(text + n, sizeof text - n,
+                            e ? "\tvpextr%c $%u, %%x%u, (%%6,%%q1,%u)\n" : "\tvmov%c %%x%u, (%%6,%%q1,%u)\n", letter,
+                            e               ? e
+                            : k < 16 / size ? 3
+                                            : 5,
+                            e ? (k < 16 / size ? 3 : 5) : scale, scale);
+    }
+    snprintf(text + n, sizeof text - n, "3:");
+    gcc_jit_extended_asm *a =
+        jx_asm(j, text, "+&r", left, 4, "r", o.arg[0], "r", memory, "x", o.arg[3], "x", lanes_of(j, wide, o.arg[3], h));
+    gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", at);
+    gcc_jit_extended_asm_add_output_operand(a, NULL, "+&x", in[0]);
+    gcc_jit_extended_asm_add_output_operand(a, NULL, "+&x", in[1]);
+    gcc_jit_extended_asm_add_output_operand(a, NULL, "=&x", half[0]);
+    gcc_jit_extended_asm_add_output_operand(a, NULL, "=&x", half[1]);
+    jx_touches_memory(a);
+    own_end(j, &o, NULL);
+  }
+  gcc_jit_block_add_eval(
+      j->b, NULL,
+      gcc_jit_context_new_call(j->c, NULL, o.f, 4, (gcc_jit_rvalue *[]){base, index, jx_bits(j, V(wide), v), m}));
+}
 /* All lanes are stored without a look at the mask, and of fewer only those that are there, which take index and value
  * from memory: which these are changes from one scatter to the next in loops whose lanes diverge, and a branch for each
  * lane would be predicted wrong every other time. */
 static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale,
-                    gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+                    gcc_jit_rvalue *v, gcc_jit_rvalue *m, bool own) {
   char what[32];
   struct own o;
+  if (own && is_v3(j)) {
+    scatter_own(j, wide, h, base, index, scale, v, m);
+    return;
+  }
   snprintf(what, sizeof what, "scatter%u_%u_%u", wide, h, scale);
   if (!own_function(j, &o, what, j->t_void, 4, (gcc_jit_type *[]){j->t_pu8, j->vu32, V(wide), j->t_mask})) {
     const unsigned lanes = wide ? j->w / 2 : j->w, size = wide ? 8 : 4, all = (1u << lanes) - 1, from = h * lanes;

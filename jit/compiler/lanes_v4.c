@@ -251,7 +251,8 @@ static void load_quads(struct jx *j, gcc_jit_rvalue **v, gcc_jit_rvalue *base, g
   jx_load_quads(j, v, base, numbers, scale, lanes, "vinsertf32x4", 'g');
 }
 static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale,
-                    gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
+                    gcc_jit_rvalue *v, gcc_jit_rvalue *m, bool own) {
+  (void)own;
   char text[64];
   snprintf(text, sizeof text,
            wide ? "vpscatterdq %%3, (%%1,%%t2,%u)%%{%%0%%}" : "vpscatterdd %%3, (%%1,%%2,%u)%%{%%0%%}", scale);

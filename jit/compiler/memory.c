@@ -8,6 +8,7 @@
  * is a piece for each lane, so that all its accesses are gathers and scatters; its bounds are the launch's. All other
  * accesses, and those that miss the bounds, are left to the interpreter's body, which also refills the cache.
  * vm/exec/lanes/memory.c defines what an access does; this file must agree with it bit for bit. */
+#include "access.h"
 #include "lowering.h"
 
 #include "vm/exec/exec.h"
@@ -153,12 +154,7 @@ static gcc_jit_rvalue *times(struct lw *l, gcc_jit_rvalue *v, uint64_t n) {
   return n == 1 ? v : u64_op(l, GCC_JIT_BINARY_OP_MULT, v, lw_u64(l, n));
 }
 
-struct access {
-  bool load, guarded;
-  unsigned type, n, at, value, bytes;
-  gcc_jit_block *slow, *end;
-};
-static bool is_narrow(const struct access *ac) { return jx_bitsof(ac->type) < 32; }
+static bool is_narrow(const struct lw_access *ac) { return jx_bitsof(ac->type) < 32; }
 /* A condition: some lane of the warp is missing from these masks. */
 static gcc_jit_rvalue *not_all(struct lw *l, bool guarded, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
@@ -169,28 +165,35 @@ static gcc_jit_rvalue *not_all(struct lw *l, bool guarded, gcc_jit_rvalue *const
   return j->isa->mask_any(j, jx_mask_not(j, all));
 }
 /* Whether the access stores elements of 8 or 16 bits on a CPU level that cannot mask them: all lanes must be active. */
-static bool stores_all(const struct lw *l, const struct access *ac) {
+static bool stores_all(const struct lw *l, const struct lw_access *ac) {
   return is_narrow(ac) && !ac->load && l->j.isa->mask_is_vector;
 }
 
-void lw_gather(struct lw *l, unsigned out, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
-               gcc_jit_rvalue *lanes, unsigned type) {
+jv lw_gathered(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes,
+               unsigned type) {
   struct jx *j = &l->j;
   const bool wide = jx_wide(type);
   jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++) v.r[h] = j->isa->gather(j, wide, h, base, index, scale, lanes);
-  put_element(l, out, c, type, v);
+  if (!v.r[1]) v.r[1] = v.r[0];
+  return v;
+}
+void lw_gather(struct lw *l, unsigned out, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
+               gcc_jit_rvalue *lanes, unsigned type) {
+  put_element(l, out, c, type, lw_gathered(l, base, index, scale, lanes, type));
 }
 void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
                 gcc_jit_rvalue *lanes, unsigned type) {
   struct jx *j = &l->j;
   const bool wide = jx_wide(type);
+  const unsigned space = mx_w_mod(*l->ins->w) >> 2;
   jv v = lw_source(l, in, c, type);
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
-    j->isa->scatter(j, wide, h, base, index, scale, v.r[h] ? v.r[h] : v.r[0], lanes);
+    j->isa->scatter(j, wide, h, base, index, scale, v.r[h] ? v.r[h] : v.r[0], lanes,
+                    space == MX_SHARED || space == MX_LOCAL);
 }
 /* Chunk c of an access to quads. */
-static void quads(struct lw *l, const struct access *ac, gcc_jit_rvalue *p, gcc_jit_rvalue *index, unsigned scale,
+static void quads(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *p, gcc_jit_rvalue *index, unsigned scale,
                   unsigned c, gcc_jit_rvalue *lanes) {
   gcc_jit_rvalue *v[4];
   if (ac->load) {
@@ -201,7 +204,7 @@ static void quads(struct lw *l, const struct access *ac, gcc_jit_rvalue *p, gcc_
   for (unsigned e = 0; e < 4; e++) v[e] = jx_keep(&l->j, lw_source(l, ac->value + e, c, MX_T_u32).r[0]);
   lw_store_quads(l, p, index, scale, lanes, v);
 }
-static void one_by_one(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
+static void one_by_one(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
                        unsigned scale, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *p = byte_pointer(l, host);
@@ -266,11 +269,11 @@ static gcc_jit_rvalue *where_lanes_run(struct lw *l, gcc_jit_rvalue *q, gcc_jit_
 }
 /* Whether narrow elements are gathered: as the aligned 32-bit words that contain them, which never cross a page,
  * shifted down afterwards. */
-static bool gathers_narrow(const struct lw *l, const struct access *ac) {
+static bool gathers_narrow(const struct lw *l, const struct lw_access *ac) {
   return ac->load && l->j.isa->choose; /* a level that has `choose` can also shift each lane by its own count */
 }
-static void gather_narrow(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
-                          unsigned scale, gcc_jit_rvalue *const *lanes) {
+void lw_gathered_narrow(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale,
+                        gcc_jit_rvalue *const *lanes, unsigned type, jv *v) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *word = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, ~3ull)));
   gcc_jit_rvalue *behind = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, 3));
@@ -282,27 +285,31 @@ static void gather_narrow(struct lw *l, const struct access *ac, gcc_jit_rvalue 
     const jv aligned = jv_bin(j, JX_AND, MX_T_u32, at, jv_k(j, MX_T_u32, ~3u)),
              bits = jv_bin(j, JX_SHL, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, at, jv_k(j, MX_T_u32, 3)),
                            jv_k(j, MX_T_u32, 3));
-    gcc_jit_rvalue *v = j->isa->gather(j, false, 0, word, aligned.r[0], 1, lanes[c]);
-    jv e = jv_bin(j, JX_SHR, MX_T_u32, (jv){.t = MX_T_u32, .r = {v, v}}, bits);
-    e = jv_bin(j, JX_AND, MX_T_u32, e, jv_k(j, MX_T_u32, jx_bitsof(ac->type) == 8 ? 0xFF : 0xFFFF));
-    put_element(l, 0, c, ac->type, e);
+    gcc_jit_rvalue *w = j->isa->gather(j, false, 0, word, aligned.r[0], 1, lanes[c]);
+    const jv e = jv_bin(j, JX_SHR, MX_T_u32, (jv){.t = MX_T_u32, .r = {w, w}}, bits);
+    v[c] = jv_bin(j, JX_AND, MX_T_u32, e, jv_k(j, MX_T_u32, jx_bitsof(type) == 8 ? 0xFF : 0xFFFF));
   }
 }
 /* Whether the access is made element by element, by numbers of 32 bits, where it is no row. Not if it most likely is
  * one: the code for it would take a third of the time to compile kernels that load and store matrices. */
-static bool has_elements(const struct lw *l, const struct access *ac) {
+static bool has_elements(const struct lw *l, const struct lw_access *ac) {
   return !l->one_lane && l->j.isa->choose && (!is_narrow(ac) || gathers_narrow(l, ac)) &&
          !l->looks_like_row[l->ins - l->a->ins];
 }
-static void element_by_element(struct lw *l, const struct access *ac, gcc_jit_rvalue *host,
-                               gcc_jit_rvalue *const *index, unsigned scale, gcc_jit_rvalue *const *lanes) {
-  if (is_narrow(ac)) gather_narrow(l, ac, host, index, scale, lanes);
-  else one_by_one(l, ac, host, index, scale, lanes);
+void lw_element_by_element(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
+                           unsigned scale, gcc_jit_rvalue *const *lanes) {
+  if (!is_narrow(ac)) {
+    one_by_one(l, ac, host, index, scale, lanes);
+    return;
+  }
+  jv v[LW_CHUNKS];
+  lw_gathered_narrow(l, host, index, scale, lanes, ac->type, v);
+  for (unsigned c = 0; c < l->nc; c++) put_element(l, 0, c, ac->type, v[c]);
 }
 /* Where a block of threads is narrower than a warp, and has several rows, each chunk of lanes is often in a row, if the
  * warp as a whole is not. Such chunks, of elements at host + index * scale, are moved as vectors; code goes on where
  * elements are moved one by one. */
-static void row_by_row(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
+static void row_by_row(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
                        unsigned scale, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   if (!l->has_rows_of_threads || is_narrow(ac) || ac->n > 1 || ac->bytes % scale) return;
@@ -332,7 +339,7 @@ static void row_by_row(struct lw *l, const struct access *ac, gcc_jit_rvalue *ho
 /* Elements through a slot with a shape, whose bounds are checked: the slot's distances from its least value are
  * numbers of 32 bits, unless the greatest one is too large. Not in shared memory, where such slots are rows or the same
  * in all lanes, and loops have dozens of accesses through them: lu_corner would take 1.4 times as long to compile. */
-static void by_distance_from_least(struct lw *l, const struct access *ac, gcc_jit_rvalue *host,
+static void by_distance_from_least(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *host,
                                    gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
@@ -354,12 +361,12 @@ static void by_distance_from_least(struct lw *l, const struct access *ac, gcc_ji
     index[c] = jx_keep(j, (long_slot ? jv_cvt(j, MX_T_u32, MX_T_u64, v) : v).r[0]);
   }
   gcc_jit_rvalue *from = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, jx_rv(sh->min), scale));
-  element_by_element(l, ac, jx_keep(j, from), index, scale, lanes);
+  lw_element_by_element(l, ac, jx_keep(j, from), index, scale, lanes);
   lw_go(l, ac->end);
 }
 /* Accesses through a slot with a shape, chunk by chunk: a row, a uniform address, or else element by element. full: for
  * loads of narrow elements, in_all_chunks(). */
-static void by_chunks(struct lw *l, const struct access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *lanes,
+static void by_chunks(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *lanes,
                       gcc_jit_rvalue *full) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
@@ -495,7 +502,7 @@ static gcc_jit_rvalue *may_reach_out(struct lw *l, const struct memory_bounds *p
       lw_compare(l, GCC_JIT_COMPARISON_GT, most, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, lw_u64(l, more))));
 }
 /* The address's slot has a shape (shapes.c): chunks are accessed one by one. */
-static void by_shape(struct lw *l, const struct access *ac, struct memory_bounds *p, gcc_jit_rvalue *off,
+static void by_shape(struct lw *l, const struct lw_access *ac, struct memory_bounds *p, gcc_jit_rvalue *off,
                      gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   gcc_jit_block *near = lw_new_block(l, "near");
@@ -520,7 +527,7 @@ static void by_shape(struct lw *l, const struct access *ac, struct memory_bounds
 }
 
 /* Accesses to shared memory whose bounds were checked at the beginning of the block. */
-static void sure(struct lw *l, const struct access *ac, uint64_t off_k, gcc_jit_rvalue *const *lanes) {
+static void sure(struct lw *l, const struct lw_access *ac, uint64_t off_k, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
   gcc_jit_rvalue *host =
@@ -537,14 +544,14 @@ static void sure(struct lw *l, const struct access *ac, uint64_t off_k, gcc_jit_
 /* Whether rows of single elements are prefetched: in kernels that use images, of which one instruction is a thousand of
  * the processor's, so that it is far from the next warp's loads while it waits for these. Where the next row is loaded
  * at once, the prefetch costs as much as it saves (saxpy of make bench-foreign took a fifth longer). */
-static bool is_far_from_next(const struct lw *l, const struct access *ac) {
+static bool is_far_from_next(const struct lw *l, const struct lw_access *ac) {
   const unsigned space = mx_w_mod(*l->ins->w) >> 2;
   return l->uses_images && ac->load && (space == MX_GLOBAL || space == MX_GENERIC) && !lw_is_in_loop(l);
 }
 /* Moves a row that begins at q, n elements for each lane. Kernels that access pairs and quads stream through memory, so
  * for these the bytes that the blocks behind this one will need are prefetched: the processor's prefetcher stops at the
  * end of a page, which is often the end of a block's part. */
-static void in_one_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *q, gcc_jit_rvalue *const *lanes) {
+static void in_one_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *q, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const bool far = ac->n == 1 && is_far_from_next(l, ac);
   for (unsigned c = 0; c < l->nc; c++) {
@@ -574,7 +581,7 @@ static unsigned row_stride(const struct lw_base *base, unsigned bytes) {
 }
 /* The address is made of a 32-bit number: a row is accessed as one, if all of the warp's lanes, active or not, would be
  * within bounds; otherwise lanes are checked one by one and gathered or scattered. */
-static void by_index(struct lw *l, const struct access *ac, struct memory_bounds *p, gcc_jit_rvalue *off,
+static void by_index(struct lw *l, const struct lw_access *ac, struct memory_bounds *p, gcc_jit_rvalue *off,
                      gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
@@ -639,86 +646,12 @@ static void by_index(struct lw *l, const struct access *ac, struct memory_bounds
   for (unsigned c = 0; scale > 8 && c < l->nc; c++)
     index[c] = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->vu32, index[c], jv_k(j, MX_T_u32, scale / 8).r[0]);
   if (stride) row_by_row(l, ac, host, index, scale < 8 ? scale : 8, lanes);
-  element_by_element(l, ac, host, index, scale < 8 ? scale : 8, lanes);
+  lw_element_by_element(l, ac, host, index, scale < 8 ? scale : 8, lanes);
   lw_go(l, ac->end);
 }
 
-/* A scalar of a structure that x points to. */
-static gcc_jit_rvalue *within_exec(struct lw *l, uint64_t pointer, uint64_t member) {
-  gcc_jit_rvalue *p = jx_rv(lw_field(l, l->x, pointer, l->j.t_pu8));
-  return jx_keep(&l->j, jx_rv(lw_field(l, p, member, l->j.t_u64)));
-}
-/* The distances of the lanes' elements from the beginning of their own local memory, and what is to be added to them:
- * returned. *bad: also that some active lane is out of bounds or not aligned. */
-static gcc_jit_rvalue *local_distances(struct lw *l, const struct access *ac, jv off, gcc_jit_rvalue *most,
-                                       gcc_jit_rvalue *const *lanes, gcc_jit_rvalue **index, gcc_jit_rvalue **bad) {
-  struct jx *j = &l->j;
-  const struct lw_base *base = lw_base(l);
-  gcc_jit_rvalue *low = lw_u64(l, ac->bytes - 1), *more = jv_scalar(j, off);
-  unsigned scale = 1;
-  if (lw_operand_uniform(l, ac->at)) {
-    more = jx_keep(j, jv_scalar(j, lw_address(l, ac->at, 0, off)));
-    for (unsigned c = 0; c < l->nc; c++) index[c] = NULL;
-  } else if (base) {
-    for (unsigned n = 0; n < base->n; n++)
-      if (base->add[n].ins != JA_NONE)
-        more = u64_op(l, GCC_JIT_BINARY_OP_PLUS, more,
-                      times(l, jx_rv(l->addend[base->add[n].ins].value), base->add[n].factor));
-    more = jx_keep(j, more);
-    scale = (unsigned)base->post_scale;
-    for (unsigned c = 0; c < l->nc; c++) index[c] = jx_keep(j, lw_get(l, base->slot, MX_T_u32, c).r[0]);
-  } else {
-    more = NULL;
-    for (unsigned c = 0; c < l->nc; c++) index[c] = jx_keep(j, lw_number_32(l, lw_address(l, ac->at, c, off)).r[0]);
-  }
-  if (more) {
-    *bad = lw_either(l, *bad, lw_compare(l, GCC_JIT_COMPARISON_GT, more, most));
-    *bad = lw_either(
-        l, *bad,
-        lw_compare(l, GCC_JIT_COMPARISON_NE, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, more, low), lw_u64(l, 0)));
-  }
-  if (!index[0]) return more;
-  if (more) most = u64_op(l, GCC_JIT_BINARY_OP_MINUS, most, more);
-  const unsigned shift = (unsigned)__builtin_ctz(scale);
-  most = jx_keep(
-      j, gcc_jit_context_new_cast(j->c, NULL, u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, most, lw_u64(l, shift)), j->t_u32));
-  *bad = lw_either(
-      l, *bad, lw_numbers_outside(l, index, most, scale % ac->bytes ? (uint32_t)((ac->bytes - 1) / scale) : 0, lanes));
-  for (unsigned c = 0; shift && c < l->nc; c++)
-    index[c] = jx_op(j, GCC_JIT_BINARY_OP_LSHIFT, j->vu32, index[c], jv_k(j, MX_T_u32, shift).r[0]);
-  return more;
-}
-/* Local memory: each lane has a piece of `stride` bytes of its own, and a warp's pieces are adjacent. */
-static void by_lane(struct lw *l, const struct access *ac, jv off, gcc_jit_rvalue *const *lanes) {
-  struct jx *j = &l->j;
-  gcc_jit_rvalue *stride = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, local_stride), j->t_u64))),
-                 *all = within_exec(l, MX_AT(exec, block), MX_AT(block, local)), *index[LW_CHUNKS];
-  /* the block has none yet; its distances do not fit */
-  gcc_jit_rvalue *bad =
-      lw_either(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, all, lw_u64(l, 0)),
-                lw_compare(l, GCC_JIT_COMPARISON_GT, stride, lw_u64(l, (INT32_MAX - 3) / l->a->lanes)));
-  gcc_jit_rvalue *most = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, stride, lw_u64(l, ac->bytes))),
-                 *more = local_distances(l, ac, off, most, lanes, index, &bad);
-  gcc_jit_block *fast = lw_new_block(l, "by_lane");
-  lw_split(l, lw_rare(l, bad), ac->slow, fast);
-  j->b = fast;
-  gcc_jit_rvalue *warp = jx_rv(lw_field(l, l->x, MX_AT(exec, sreg) + 8 * MX_SR_WARPID, j->t_u64)),
-                 *host = u64_op(l, GCC_JIT_BINARY_OP_PLUS, all,
-                                u64_op(l, GCC_JIT_BINARY_OP_MULT, stride, times(l, warp, l->a->image->lanes)));
-  if (more) host = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, more);
-  const jv apart = jv_broadcast(j, MX_T_u32, jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, stride, j->t_u32)));
-  gcc_jit_rvalue *own = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->vu32, apart.r[0], lw_ramp(l, 0, 1, false))),
-                 *chunk =
-                     jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->vu32, apart.r[0], jv_k(j, MX_T_u32, j->w).r[0]));
-  for (unsigned c = 0; c < l->nc; c++) {
-    index[c] = jx_keep(j, index[c] ? jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, index[c], own) : own);
-    if (c + 1 < l->nc) own = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, own, chunk));
-  }
-  element_by_element(l, ac, jx_keep(j, host), index, 1, lanes);
-  lw_go(l, ac->end);
-}
 /* Where the row begins through whose address nothing is known at compile time. */
-static gcc_jit_rvalue *row_start(struct lw *l, const struct access *ac, gcc_jit_rvalue *off,
+static gcc_jit_rvalue *row_start(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *off,
                                  gcc_jit_rvalue **scattered) {
   const unsigned cls = mx__types[l->ins->o->opnd[ac->at].type].slot_class;
   const struct lw_known_row row = lw_address_row(l, ja_slot(l->a, cls, mx_w_operand(l->ins->w, ac->at)), ac->bytes);
@@ -729,7 +662,7 @@ static gcc_jit_rvalue *row_start(struct lw *l, const struct access *ac, gcc_jit_
 }
 /* Does the whole access by one call of a function of the object, which also calls the body where it must; false: it has
  * no such form, and nothing was built. */
-static bool call_row_access(struct lw *l, const struct access *ac, gcc_jit_rvalue *off) {
+static bool call_row_access(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *off) {
   const unsigned k = ac->load ? 0 : ac->value, type = l->ins->o->opnd[k].type, cls = mx__types[type].slot_class;
   struct lw_row_access row = {.load = ac->load, .wide = cls == MX_R64};
   if (!l->slots_spilled || l->one_lane || l->a->checked || lw_is_in_loop(l) || (ac->load && ac->guarded) ||
@@ -744,7 +677,7 @@ static bool call_row_access(struct lw *l, const struct access *ac, gcc_jit_rvalu
 }
 /* Addresses of 64 bits that are in no row: their distances from the beginning of the bounds are numbers of 32 bits,
  * unless the bounds are wider. */
-static void by_distance(struct lw *l, const struct access *ac, const struct memory_bounds *p, uint32_t slot,
+static void by_distance(struct lw *l, const struct lw_access *ac, const struct memory_bounds *p, uint32_t slot,
                         gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const jv from = jv_broadcast(j, MX_T_u64, jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)));
@@ -764,11 +697,11 @@ static void by_distance(struct lw *l, const struct access *ac, const struct memo
   j->b = within;
   gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, p->lo));
   row_by_row(l, ac, host, index, 1, lanes);
-  element_by_element(l, ac, host, index, 1, lanes);
+  lw_element_by_element(l, ac, host, index, 1, lanes);
   lw_go(l, ac->end);
 }
 /* A row: all lanes of the warp in one piece. */
-static void by_piece(struct lw *l, const struct access *ac, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
+static void by_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const unsigned cls = mx__types[l->ins->o->opnd[ac->at].type].slot_class;
   const uint32_t slot = ja_slot(l->a, cls, mx_w_operand(l->ins->w, ac->at));
@@ -899,8 +832,10 @@ bool lw_memory(struct lw *l) {
     lw_interpret(l);
     return true;
   }
-  struct access access = {load, guarded, ac.type, ac.elements, at, value, bytes, NULL, NULL};
+  struct lw_access access = {load, guarded, ac.type, ac.elements, at, value, bytes, NULL, NULL};
   if (!uniform && !base && !local && call_row_access(l, &access, variable ? variable : lw_u64(l, off_k))) return true;
+  jv off = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);
+  if (local && lw_call_by_lane(l, &access, off)) return true;
   gcc_jit_block *end = access.end = lw_new_block(l, "done");
   if (!uniform && base && base->bounds_checked) {
     gcc_jit_rvalue *lanes[LW_CHUNKS];
@@ -915,7 +850,6 @@ bool lw_memory(struct lw *l) {
     lw_if_any(l, lw_any(l, lanes), load ? ac.elements : 0, end); /* otherwise empty masks make each step do nothing */
   lw_checked_access(l, at, bytes, slow);
   if (uniform || (lw_base(l) && !local)) read_cache(l, &p, !load);
-  jv off = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);
   if (uniform) {
     gcc_jit_rvalue *q = uniform_address(l, at, off, bytes, &p, limit(l, &p, bytes), slow);
     gcc_jit_type *t = cell_type(j, ac.type);
@@ -930,7 +864,7 @@ bool lw_memory(struct lw *l) {
     for (unsigned e = 0; load && e < ac.elements; e++)
       for (unsigned c = 0; c < l->nc; c++) put_element(l, e, c, ac.type, v[e]);
     lw_go(l, end);
-  } else if (local) by_lane(l, &access, off, lanes);
+  } else if (local) lw_by_lane(l, &access, off, lanes);
   else if (lw_base(l) && lw_base(l)->indexed) by_index(l, &access, &p, variable ? variable : lw_u64(l, off_k), lanes);
   else if (lw_base(l)) by_shape(l, &access, &p, variable ? variable : lw_u64(l, off_k), lanes);
   else by_piece(l, &access, variable ? variable : lw_u64(l, off_k), lanes);

@@ -1,0 +1,51 @@
+/* Between memory.c, which chooses the form of an access, and the files that build one form each. */
+#ifndef MX_JITC_ACCESS_H
+#define MX_JITC_ACCESS_H
+
+#include "lowering.h"
+
+struct lw_access {
+  bool load, guarded;
+  unsigned type, n, at, value, bytes; /* n elements of that type in memory, `bytes` in all; operands: address, value */
+  gcc_jit_block *slow, *end;          /* where the interpreter's body does the access; where code goes on */
+};
+
+/* memory.c: makes the access to elements at host + index * scale, which are within bounds. */
+void lw_element_by_element(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
+                           unsigned scale, gcc_jit_rvalue *const *lanes);
+/* A chunk of elements of 32 or 64 bits; all chunks of narrower ones, zero-extended to 32 bits. */
+jv lw_gathered(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes,
+               unsigned type);
+void lw_gathered_narrow(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale,
+                        gcc_jit_rvalue *const *lanes, unsigned type, jv *v);
+
+/* local.c: builds an access to local memory. lw_call_by_lane: the same by one call of a function of the object, which
+ * also calls the body where it must; false: it has no such form, and nothing was built. */
+void lw_by_lane(struct lw *l, const struct lw_access *ac, jv off, gcc_jit_rvalue *const *lanes);
+bool lw_call_by_lane(struct lw *l, const struct lw_access *ac, jv off);
+/* The addresses of an access to local memory, while they are checked. */
+struct lw_local {
+  gcc_jit_rvalue *all, *stride, /* where the block's local memory is; the bytes of a lane's piece */
+      *most,                    /* the last address in bounds */
+      *bad;                     /* a condition: the access cannot be made by code */
+};
+void lw_local_begin(struct lw *l, unsigned bytes, struct lw_local *p);
+/* The lanes' addresses are index[] << shift, and `more` (NULL: 0); or `more` alone, if index[0] is NULL. They are
+ * checked, and index[] is shifted. */
+void lw_local_check(struct lw *l, struct lw_local *p, unsigned bytes, gcc_jit_rvalue *more, unsigned shift,
+                    gcc_jit_rvalue **index, gcc_jit_rvalue *const *lanes);
+/* Then: returns a host address, and makes of index[] the lanes' distances from it. */
+gcc_jit_rvalue *lw_local_place(struct lw *l, const struct lw_local *p, gcc_jit_rvalue *more, gcc_jit_rvalue **index);
+
+/* helpers.c: the function that lw_call_by_lane calls, and the call. */
+struct lw_local_access {
+  bool load, raw;           /* raw: the NaNs of the value that is stored are not canonical yet */
+  unsigned type, to, bytes; /* in memory; of the result */
+  uint32_t slot;            /* the value's */
+  enum { LW_ONE_PLACE, LW_NUMBERS, LW_ADDRESSES } kind; /* what `cells` has, of 32 or 64 bits */
+  unsigned shift;
+};
+gcc_jit_rvalue *lw_call_local_access(struct lw *l, const struct lw_local_access *ac, gcc_jit_rvalue *cells,
+                                     gcc_jit_rvalue *more, uint32_t fallback);
+
+#endif
