@@ -99,12 +99,12 @@ static inline float flush(float x, bool on) { return on ? FLUSH(1, x) : x; }
 #define WIDEN_F32(x_) flush(x_, ftz)
 #define SAME(x_) (x_)
 #define SMALLS(n_) \
-  SMALL(n_, f32, float, WIDEN_F32, 2, false) \
   SMALL(n_, f64, double, SAME, 1, true) \
   SMALL(n_, f16, uint32_t, of_f16, 1, false) SMALL(n_, bf16, uint32_t, of_bf16, 1, false)
 SMALLS(16)
 SMALLS(32)
 SMALLS(64)
+SMALL(64, f32, float, WIDEN_F32, 2, false)
 #define WHOLE(name_, widen_) \
   void MX_FN(cvt_whole64_##name_)(MX_FN_ARGS) { \
     (void)q, (void)b, (void)c, (void)e; \
