@@ -287,9 +287,10 @@ $(BUILD)/cxx/include/mx/names.h: cxx/names.awk $(patsubst %,cxx/include/mx/%.h,t
 	$(call say,GEN,$@)
 	$(Q)mkdir -p $(@D) && awk -f $^ > $@
 
+# At an address of its own, the program's tables need no relocating at each of its many starts.
 $(BUILD)/mx-jitc: $(JITC_OBJ) $(BUILD)/libmx.a
 	$(call say,LD,$@)
-	$(Q)$(CC) $(LDFLAGS) $(filter %.o,$^) $(BUILD)/libmx.a -L$(JIT_DIR) -lgccjit $(LIBS) -o $@
+	$(Q)$(CC) $(LDFLAGS) -no-pie $(filter %.o,$^) $(BUILD)/libmx.a -L$(JIT_DIR) -lgccjit $(LIBS) -o $@
 
 define tool_rule
 $(BUILD)/$(1): $(call objs,$(wildcard tools/$(1)/*.c tools/$(1)/*/*.c)) $(COMMON_OBJ) $(BUILD)/libmx.a
