@@ -18,6 +18,9 @@ jv lw_gathered(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsign
                unsigned type);
 void lw_gathered_narrow(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale,
                         gcc_jit_rvalue *const *lanes, unsigned type, jv *v);
+/* Stores all chunks of elements of 8 or 16 bits to local memory, by way of the words that contain them. */
+void lw_scatter_narrow(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, gcc_jit_rvalue *const *lanes,
+                       unsigned type, const jv *v);
 
 /* local.c: builds an access to local memory. lw_call_by_lane: the same by one call of a function of the object, which
  * also calls the body where it must; false: it has no such form, and nothing was built. */

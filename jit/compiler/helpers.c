@@ -389,21 +389,23 @@ static struct helper *make_local_access(struct lw *l, const struct lw_local_acce
                  *cells = jx_keep(
                      j, lw_add(l, b.arg[1], jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u64, b.arg[4], lw_u64(l, 32))));
   jv v[LW_CHUNKS];
-  if (narrow) lw_gathered_narrow(l, host, index, 1, b.lanes, ac->type, v);
+  if (narrow && ac->load) lw_gathered_narrow(l, host, index, 1, b.lanes, ac->type, v);
   for (unsigned c = 0; c < l->nc; c++) {
-    if (ac->load && !narrow) v[c] = lw_gathered(l, memory, index[c], 1, b.lanes[c], ac->type);
-    if (narrow) v[c].t = (uint8_t)ac->type, v[c] = jv_cvt(j, ac->to, ac->type, v[c]);
+    if (ac->load && narrow) v[c].t = (uint8_t)ac->type, v[c] = jv_cvt(j, ac->to, ac->type, v[c]);
+    else if (ac->load) v[c] = lw_gathered(l, memory, index[c], 1, b.lanes[c], ac->type);
     for (unsigned h = 0; h < (wide ? 2u : 1u); h++) {
       gcc_jit_lvalue *cell = lw_vector(l, cells, j->bytes * (wide ? 2 * c + h : c), wide);
       if (ac->load) {
         jx_set(j, cell, v[c].r[h]);
         continue;
       }
-      jv old = {.t = wide ? MX_T_u64 : MX_T_u32, .r = {jx_keep(j, jx_rv(cell))}};
-      if (ac->raw) old = jv_as(j, old.t, jv_canon(j, MX_T_f32, jv_as(j, MX_T_f32, old)));
-      j->isa->scatter(j, wide, h, memory, index[c], 1, old.r[0], b.lanes[c], true);
+      gcc_jit_rvalue *value = jx_keep(j, jx_rv(cell));
+      v[c] = (jv){.t = wide ? MX_T_u64 : MX_T_u32, .r = {value, value}};
+      if (ac->raw) v[c] = jv_as(j, v[c].t, jv_canon(j, MX_T_f32, jv_as(j, MX_T_f32, v[c])));
+      if (!narrow) j->isa->scatter(j, wide, h, memory, index[c], 1, v[c].r[0], b.lanes[c], true);
     }
   }
+  if (narrow && !ac->load) lw_scatter_narrow(l, host, index, b.lanes, ac->type, v);
   l->x = x;
   return end(l, &b, jx_int(j, j->t_u32, 0), NULL);
 }

@@ -272,22 +272,49 @@ static gcc_jit_rvalue *where_lanes_run(struct lw *l, gcc_jit_rvalue *q, gcc_jit_
 static bool gathers_narrow(const struct lw *l, const struct lw_access *ac) {
   return ac->load && l->j.isa->choose; /* a level that has `choose` can also shift each lane by its own count */
 }
-void lw_gathered_narrow(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale,
-                        gcc_jit_rvalue *const *lanes, unsigned type, jv *v) {
+/* The words that contain narrow elements: where they begin, from an aligned host address, and where in them the
+ * elements' bits begin. Returned: that address. */
+static gcc_jit_rvalue *words_of(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale,
+                                jv *at, jv *bits) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *word = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, ~3ull)));
   gcc_jit_rvalue *behind = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, 3));
   const jv odd = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, behind, j->t_u32));
   for (unsigned c = 0; c < l->nc; c++) {
-    jv at = {.t = MX_T_u32, .r = {index[c], index[c]}};
-    if (scale > 1) at = jv_bin(j, JX_SHL, MX_T_u32, at, jv_k(j, MX_T_u32, (uint64_t)__builtin_ctz(scale)));
-    at = jv_bin(j, JX_ADD, MX_T_u32, at, odd);
-    const jv aligned = jv_bin(j, JX_AND, MX_T_u32, at, jv_k(j, MX_T_u32, ~3u)),
-             bits = jv_bin(j, JX_SHL, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, at, jv_k(j, MX_T_u32, 3)),
-                           jv_k(j, MX_T_u32, 3));
-    gcc_jit_rvalue *w = j->isa->gather(j, false, 0, word, aligned.r[0], 1, lanes[c]);
-    const jv e = jv_bin(j, JX_SHR, MX_T_u32, (jv){.t = MX_T_u32, .r = {w, w}}, bits);
-    v[c] = jv_bin(j, JX_AND, MX_T_u32, e, jv_k(j, MX_T_u32, jx_bitsof(type) == 8 ? 0xFF : 0xFFFF));
+    jv byte = {.t = MX_T_u32, .r = {index[c], index[c]}};
+    if (scale > 1) byte = jv_bin(j, JX_SHL, MX_T_u32, byte, jv_k(j, MX_T_u32, (uint64_t)__builtin_ctz(scale)));
+    byte = jv_bin(j, JX_ADD, MX_T_u32, byte, odd);
+    at[c] = jv_bin(j, JX_AND, MX_T_u32, byte, jv_k(j, MX_T_u32, ~3u));
+    bits[c] =
+        jv_bin(j, JX_SHL, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, byte, jv_k(j, MX_T_u32, 3)), jv_k(j, MX_T_u32, 3));
+  }
+  return byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, ~3ull)));
+}
+static jv element_bits(struct lw *l, unsigned type) {
+  return jv_k(&l->j, MX_T_u32, jx_bitsof(type) == 8 ? 0xFF : 0xFFFF);
+}
+void lw_gathered_narrow(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale,
+                        gcc_jit_rvalue *const *lanes, unsigned type, jv *v) {
+  struct jx *j = &l->j;
+  jv at[LW_CHUNKS], bits[LW_CHUNKS];
+  gcc_jit_rvalue *words = words_of(l, host, index, scale, at, bits);
+  for (unsigned c = 0; c < l->nc; c++) {
+    gcc_jit_rvalue *w = j->isa->gather(j, false, 0, words, at[c].r[0], 1, lanes[c]);
+    const jv e = jv_bin(j, JX_SHR, MX_T_u32, (jv){.t = MX_T_u32, .r = {w, w}}, bits[c]);
+    v[c] = jv_bin(j, JX_AND, MX_T_u32, e, element_bits(l, type));
+  }
+}
+void lw_scatter_narrow(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, gcc_jit_rvalue *const *lanes,
+                       unsigned type, const jv *v) {
+  struct jx *j = &l->j;
+  jv at[LW_CHUNKS], bits[LW_CHUNKS];
+  gcc_jit_rvalue *words = words_of(l, host, index, 1, at, bits);
+  for (unsigned c = 0; c < l->nc; c++) {
+    gcc_jit_rvalue *w = j->isa->gather(j, false, 0, words, at[c].r[0], 1, lanes[c]);
+    const jv all = element_bits(l, type), old = {.t = MX_T_u32, .r = {w, w}};
+    /* the old bits are exchanged for the new ones where they differ */
+    jv change = jv_bin(j, JX_XOR, MX_T_u32, jv_bin(j, JX_SHR, MX_T_u32, old, bits[c]), v[c]);
+    change = jv_bin(j, JX_SHL, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, change, all), bits[c]);
+    j->isa->scatter(j, false, 0, words, at[c].r[0], 1, jv_bin(j, JX_XOR, MX_T_u32, old, change).r[0], lanes[c], true);
   }
 }
 /* Whether the access is made element by element, by numbers of 32 bits, where it is no row. Not if it most likely is
@@ -303,6 +330,11 @@ void lw_element_by_element(struct lw *l, const struct lw_access *ac, gcc_jit_rva
     return;
   }
   jv v[LW_CHUNKS];
+  if (!ac->load) {
+    for (unsigned c = 0; c < l->nc; c++) v[c] = lw_source(l, ac->value, c, ac->type);
+    lw_scatter_narrow(l, host, index, lanes, ac->type, v);
+    return;
+  }
   lw_gathered_narrow(l, host, index, scale, lanes, ac->type, v);
   for (unsigned c = 0; c < l->nc; c++) put_element(l, 0, c, ac->type, v[c]);
 }
@@ -827,7 +859,9 @@ bool lw_memory(struct lw *l) {
              several = ac.elements > 1, wide_address = mx__types[o->opnd[at].type].slot_class == MX_R64,
              /* of several lanes' values for one address the highest lane's stays */
       by_body = (several && !(full_width && gathers && (base || wide_address || local))) ||
-                (base || local ? bits < 32 && (no_row || local) && !(load && gathers) : one_address);
+                (local  ? bits < 32 && !gathers
+                 : base ? bits < 32 && no_row && !(load && gathers)
+                        : one_address);
   if (!uniform && by_body) {
     lw_interpret(l);
     return true;
