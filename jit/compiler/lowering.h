@@ -176,6 +176,9 @@ struct lw {
   bool *looks_like_row; /* by instruction: an access whose address most likely is a row; see shared_runs.c */
   struct lw_run *run;   /* the run that is being built, and in which version */
   enum { LW_OTHERWISE, LW_GUESSED, LW_TILE, LW_VERSIONS } version;
+  /* memory.c: the access that is being built moves words that consist of so many elements of that type; parts 0: it
+   * does not */
+  unsigned parts, part_type;
   bool moving; /* the instruction advances a slot that has a shape, by the same step for all lanes */
   struct {
     unsigned field, cls;

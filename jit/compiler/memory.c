@@ -75,11 +75,26 @@ gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned bytes, bool wide)
   return gcc_jit_context_new_rvalue_from_vector(l->j.c, NULL, jx_vector(&l->j, wide), (int)n, e);
 }
 /* Puts an element just loaded into result `out`; elements of 8 and 16 bits arrive zero-extended to 32 bits. */
-static void put_element(struct lw *l, unsigned out, unsigned c, unsigned type, jv v) {
+static void put_one(struct lw *l, unsigned out, unsigned c, unsigned type, jv v) {
   const unsigned to = l->ins->o->opnd[out].type;
   if (!v.r[1]) v.r[1] = v.r[0];
   v.t = jx_bitsof(type) < 32 || jx_wide(to) != jx_wide(type) ? (uint8_t)type : jx_wide(type) ? MX_T_u64 : MX_T_u32;
   lw_put(l, out, c, v.t == type ? jv_cvt(&l->j, to, type, v) : v);
+}
+/* The same of a word that consists of l->parts elements, if the access moves such words. */
+static void put_element(struct lw *l, unsigned out, unsigned c, unsigned type, jv v) {
+  struct jx *j = &l->j;
+  if (!l->parts) {
+    put_one(l, out, c, type, v);
+    return;
+  }
+  const unsigned bits = jx_bitsof(l->part_type);
+  const jv word = {.t = MX_T_u32, .r = {jx_keep(j, v.r[0]), NULL}}, mask = jv_k(j, MX_T_u32, bits == 8 ? 0xFF : 0xFFFF);
+  for (unsigned e = 0; e < l->parts; e++) {
+    jv part = {.t = MX_T_u32, .r = {word.r[0], word.r[0]}};
+    if (e) part = jv_bin(j, JX_SHR, MX_T_u32, part, jv_k(j, MX_T_u32, e * bits));
+    put_one(l, out + e, c, l->part_type, jv_bin(j, JX_AND, MX_T_u32, part, mask));
+  }
 }
 static gcc_jit_type *cell_type(const struct jx *j, unsigned type) {
   const unsigned bits = jx_bitsof(type);
@@ -113,13 +128,23 @@ void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gc
   put_element(l, out, c, type, v);
 }
 /* The value to be stored as an element of that type; elements of 8 and 16 bits are zero-extended to 32 bits. */
+static jv narrow_source(struct lw *l, unsigned k, unsigned c, unsigned type) {
+  const jv in = lw_operand(l, k, c), v = jv_cvt(&l->j, type, in.t, in);
+  return v.k ? jv_k(&l->j, MX_T_u32, v.kv) : (jv){.t = MX_T_u32, .u = v.u, .r = {v.r[0], v.r[0]}};
+}
 jv lw_source(struct lw *l, unsigned k, unsigned c, unsigned type) {
   struct jx *j = &l->j;
-  jv v = lw_operand(l, k, c);
-  if (jx_bitsof(type) < 32) {
-    v = jv_cvt(j, type, v.t, v);
-    return v.k ? jv_k(j, MX_T_u32, v.kv) : (jv){.t = MX_T_u32, .u = v.u, .r = {v.r[0], v.r[0]}};
+  if (l->parts) {
+    jv word = narrow_source(l, k, c, l->part_type);
+    for (unsigned e = 1; e < l->parts; e++) {
+      const jv part = jv_bin(j, JX_SHL, MX_T_u32, narrow_source(l, k + e, c, l->part_type),
+                             jv_k(j, MX_T_u32, e * jx_bitsof(l->part_type)));
+      word = jv_bin(j, JX_OR, MX_T_u32, word, part);
+    }
+    return word;
   }
+  if (jx_bitsof(type) < 32) return narrow_source(l, k, c, type);
+  const jv v = lw_operand(l, k, c);
   if (jx_wide(v.t) && !jx_wide(type)) return jv_cvt(j, MX_T_u32, MX_T_u64, jv_as(j, MX_T_u64, v));
   return jv_as(j, jx_wide(type) ? MX_T_u64 : MX_T_u32, v);
 }
@@ -698,7 +723,7 @@ static bool call_row_access(struct lw *l, const struct lw_access *ac, gcc_jit_rv
   const unsigned k = ac->load ? 0 : ac->value, type = l->ins->o->opnd[k].type, cls = mx__types[type].slot_class;
   struct lw_row_access row = {.load = ac->load, .wide = cls == MX_R64};
   if (!l->slots_spilled || l->one_lane || l->a->checked || lw_is_in_loop(l) || (ac->load && ac->guarded) ||
-      is_narrow(ac) || ac->n > 1 || jx_wide(ac->type) != row.wide ||
+      is_narrow(ac) || ac->n > 1 || l->parts || jx_wide(ac->type) != row.wide ||
       !lw_operand_has_cells(l, k, ac->load, &row.raw, &row.slot))
     return false;
   gcc_jit_rvalue *scattered, *start = row_start(l, ac, off, &scattered);
@@ -812,7 +837,10 @@ gcc_jit_rvalue *lw_uniform_address(struct lw *l, unsigned at, unsigned bytes, bo
                          slow);
 }
 
-bool lw_memory(struct lw *l) {
+static bool is_packed(const struct mx_row_access *ac) {
+  return ac->elements > 1 && jx_bitsof(ac->type) * ac->elements <= 32;
+}
+static bool build_access(struct lw *l) {
   struct jx *j = &l->j;
   if (lw_run_access(l)) return true;
   const struct mx_row_access ac = mx__row_access[l->ins->op];
@@ -855,18 +883,23 @@ bool lw_memory(struct lw *l) {
     return true;
   }
   const struct lw_base *base = lw_base(l);
-  const bool gathers = j->isa->choose, no_row = base && base->indexed && !row_stride(base, bytes),
-             several = ac.elements > 1, wide_address = mx__types[o->opnd[at].type].slot_class == MX_R64,
+  /* pairs and quads of small elements are moved as words */
+  const unsigned word = bytes == 2 ? MX_T_u16 : MX_T_u32;
+  const bool packed = !uniform && is_packed(&ac), gathers = j->isa->choose,
+             no_row = base && base->indexed && !row_stride(base, bytes), several = ac.elements > 1 && !packed,
+             narrow = bytes < 4 || (bits < 32 && !packed),
+             wide_address = mx__types[o->opnd[at].type].slot_class == MX_R64,
              /* of several lanes' values for one address the highest lane's stays */
       by_body = (several && !(full_width && gathers && (base || wide_address || local))) ||
-                (local  ? bits < 32 && !gathers
-                 : base ? bits < 32 && no_row && !(load && gathers)
+                (local  ? narrow && !gathers
+                 : base ? narrow && no_row && !(load && gathers)
                         : one_address);
   if (!uniform && by_body) {
     lw_interpret(l);
     return true;
   }
   struct lw_access access = {load, guarded, ac.type, ac.elements, at, value, bytes, NULL, NULL};
+  if (packed) access.type = word, access.n = 1, l->parts = ac.elements, l->part_type = ac.type;
   if (!uniform && !base && !local && call_row_access(l, &access, variable ? variable : lw_u64(l, off_k))) return true;
   jv off = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);
   if (local && lw_call_by_lane(l, &access, off)) return true;
@@ -907,4 +940,9 @@ bool lw_memory(struct lw *l) {
   lw_go(l, end);
   j->b = end;
   return true;
+}
+bool lw_memory(struct lw *l) {
+  const bool built = build_access(l);
+  l->parts = 0;
+  return built;
 }
