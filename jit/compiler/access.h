@@ -48,6 +48,8 @@ struct lw_local_access {
   enum { LW_ONE_PLACE, LW_NUMBERS, LW_ADDRESSES } kind; /* what `cells` has, of 32 or 64 bits */
   unsigned shift;
 };
+/* Whether there may be one more such function: a kernel can have more combinations than any that a compiler writes. */
+bool lw_has_local_accesses_left(void);
 gcc_jit_rvalue *lw_call_local_access(struct lw *l, const struct lw_local_access *ac, gcc_jit_rvalue *cells,
                                      gcc_jit_rvalue *more, uint32_t fallback);
 

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_HELPERS = 512, MOST_ARGUMENTS = 6 };
+enum { MOST_HELPERS = 256, MOST_OTHERS = 64, MOST_ARGUMENTS = 6 }; /* others: than those for local memory */
 static struct helper {
   char name[64];
   gcc_jit_function *f;
@@ -355,6 +355,7 @@ gcc_jit_rvalue *lw_call_row_access(struct lw *l, const struct lw_row_access *ac,
 }
 
 /* ---- local memory ------------------------------------------------------------------------------------------------*/
+bool lw_has_local_accesses_left(void) { return nknown < MOST_HELPERS - MOST_OTHERS; }
 /* The last argument is the same as above. */
 static struct helper *make_local_access(struct lw *l, const struct lw_local_access *ac, const char *name,
                                         enum masks_from from) {
