@@ -234,12 +234,13 @@ static bool fits(const char *pattern, const char *text) {
   return !*text;
 }
 /* A conversion's canonical spelling tells the types between which this modifier converts: cvt.u64.s32. */
-static bool extends(unsigned op, unsigned mod) {
+enum mx_extension mx__extension(unsigned op, unsigned mod) {
   const struct mx_op_info *o = &mx__ops[op];
-  if (o->nopnds != 2 || mx__types[o->opnd[1].type].bits != 32) return false;
+  if (o->nopnds != 2 || mx__types[o->opnd[1].type].bits != 32) return MX_EXTENDS_NOTHING;
   char name[64];
   mx__spell(o, mod, name, sizeof name);
-  return fits("cvt.u64.@", name) && (fits("cvt.@.u32", name) || fits("cvt.@.s32", name));
+  if (!fits("cvt.u64.@", name)) return MX_EXTENDS_NOTHING;
+  return fits("cvt.@.u32", name) ? MX_EXTENDS_ZERO : fits("cvt.@.s32", name) ? MX_EXTENDS_SIGN : MX_EXTENDS_NOTHING;
 }
 enum mx_form mx__form(unsigned op, unsigned mod) {
   static const struct {
@@ -260,7 +261,7 @@ enum mx_form mx__form(unsigned op, unsigned mod) {
     const bool is_condition = t->slot_class == MX_PRED && mx__means(op, "SEL");
     if (!is_condition && ((t->bits != 32 && t->bits != 64) || !strchr("usb", *t->name))) return MX_FORM_OTHER;
   }
-  if (extends(op, mod)) return MX_FORM_EXTEND;
+  if (mx__extension(op, mod)) return MX_FORM_EXTEND;
   for (unsigned k = 0; k < sizeof forms / sizeof *forms; k++)
     if (fits(forms[k].meaning, o->meaning)) return forms[k].form;
   return MX_FORM_OTHER;

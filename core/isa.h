@@ -268,6 +268,9 @@ enum mx_form {
   MX_FORM_SELECT, /* A where the predicate C holds, else B */
 };
 enum mx_form mx__form(unsigned op, unsigned mod);
+/* How an instruction of MX_FORM_EXTEND makes 64 bits of 32. */
+enum mx_extension { MX_EXTENDS_NOTHING, MX_EXTENDS_ZERO, MX_EXTENDS_SIGN };
+enum mx_extension mx__extension(unsigned op, unsigned mod);
 
 /* The memory that a row's instruction touches at its (first) address, where the row is one of OPM. */
 enum mx_access_kind { MX_NO_ACCESS, MX_ACCESS_LOAD, MX_ACCESS_STORE, MX_ACCESS_ATOMIC };

@@ -568,6 +568,14 @@ static gcc_jit_rvalue *gather_v2(struct jx *j, bool wide, unsigned h, gcc_jit_rv
   }
   return jx_keep(j, gcc_jit_context_new_call(j->c, NULL, o.f, 3, (gcc_jit_rvalue *[]){base, index, m}));
 }
+/* Which lanes of half h of a mask are there, as bits; all of them, if elements are not wide. */
+static gcc_jit_rvalue *lanes_there(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *m) {
+  gcc_jit_rvalue *which = packed(j, m);
+  if (!wide) return which;
+  const unsigned lanes = j->w / 2;
+  if (h) which = jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u32, which, jx_int(j, j->t_u32, lanes));
+  return jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, which, jx_int(j, j->t_u32, (1u << lanes) - 1));
+}
 /* Where nobody else sees the memory, a lane that is not there stores what the highest one that is stores. */
 static void scatter_own(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index,
                         unsigned scale, gcc_jit_rvalue *v, gcc_jit_rvalue *m) {
@@ -577,11 +585,9 @@ static void scatter_own(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *bas
   if (!own_function(j, &o, what, j->t_void, 4, (gcc_jit_type *[]){j->t_pu8, j->vu32, V(wide), j->t_mask})) {
     const unsigned lanes = wide ? j->w / 2 : j->w, size = wide ? 8 : 4, all = (1u << lanes) - 1, from = h * lanes;
     gcc_jit_type *room = gcc_jit_context_new_array_type(j->c, NULL, j->t_u64, (int)j->bytes / 4);
-    gcc_jit_rvalue *which = packed(j, o.arg[3]), *memory = jx_keep(j, address(j, jx_local(j, room)));
-    if (wide && h) which = jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u32, which, jx_int(j, j->t_u32, lanes));
-    if (wide) which = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, which, jx_int(j, j->t_u32, all));
+    gcc_jit_rvalue *memory = jx_keep(j, address(j, jx_local(j, room)));
     gcc_jit_lvalue *left = jx_local(j, j->t_u32), *at = jx_local(j, j->t_u64), *half[2], *in[2];
-    jx_set(j, left, which);
+    jx_set(j, left, lanes_there(j, wide, h, o.arg[3]));
     for (unsigned k = 0; k < 2; k++) {
       half[k] = jx_local(j, k ? V(wide) : j->vu32), in[k] = jx_local(j, k ? V(wide) : j->vu32);
       jx_set(j, in[k], o.arg[1 + k]);
@@ -595,21 +601,16 @@ static void scatter_own(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *bas
         "vpbroadcast%c %u(%%7,%%q1,%u), %%5\n\tvblendvp%c %%9, %%3, %%5, %%3\n"
         "2:\tvextracti128 $1, %%2, %%x4\n\tvextracti128 $1, %%3, %%x5\n",
         all, j->bytes, 4 * from, letter, j->bytes, size, wide ? 'd' : 's');
-    for (unsigned k = 0; k < lanes; k++) {
-      const unsigned i = (from + k) % 4, e = k % (16 / size);
-      n += (size_t)snprintf(text + n, sizeof text - n,
-                            i ? "\tvpextrd $%u, %%x%u, %%k1\n\tmovslq %%k1, %%q1\n"
-                              : "\tvmovd %%x%u, %%k1\n\tmovslq %%k1, %%q1\n",
-                            i              ? i
-                            : from + k < 4 ? 2
-                                           : 4,
-                            from + k < 4 ? 2 : 4);
-      n += (size_t)snprintf(text + n, sizeof text - n,
-                            e ? "\tvpextr%c $%u, %%x%u, (%%6,%%q1,%u)\n" : "\tvmov%c %%x%u, (%%6,%%q1,%u)\n", letter,
-                            e               ? e
-                            : k < 16 / size ? 3
-                                            : 5,
-                            e ? (k < 16 / size ? 3 : 5) : scale, scale);
+    for (unsigned k = 0; k < lanes; k++) { /* an index from %2 or its upper half, a value from %3 or its upper half */
+      const unsigned i = (from + k) % 4, e = k % (16 / size), indices = from + k < 4 ? 2 : 4,
+                     values = k < 16 / size ? 3 : 5;
+#define ADD(...) n += (size_t)snprintf(text + n, sizeof text - n, __VA_ARGS__)
+      if (i) ADD("\tvpextrd $%u, %%x%u, %%k1\n", i, indices);
+      else ADD("\tvmovd %%x%u, %%k1\n", indices);
+      ADD("\tmovslq %%k1, %%q1\n");
+      if (e) ADD("\tvpextr%c $%u, %%x%u, (%%6,%%q1,%u)\n", letter, e, values, scale);
+      else ADD("\tvmov%c %%x%u, (%%6,%%q1,%u)\n", letter, values, scale);
+#undef ADD
     }
     snprintf(text + n, sizeof text - n, "3:");
     gcc_jit_extended_asm *a =
@@ -641,11 +642,9 @@ static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, g
   if (!own_function(j, &o, what, j->t_void, 4, (gcc_jit_type *[]){j->t_pu8, j->vu32, V(wide), j->t_mask})) {
     const unsigned lanes = wide ? j->w / 2 : j->w, size = wide ? 8 : 4, all = (1u << lanes) - 1, from = h * lanes;
     gcc_jit_type *room = gcc_jit_context_new_array_type(j->c, NULL, j->t_u64, (int)j->bytes / 4);
-    gcc_jit_rvalue *which = packed(j, o.arg[3]), *memory = jx_keep(j, address(j, jx_local(j, room)));
-    if (wide && h) which = jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u32, which, jx_int(j, j->t_u32, lanes));
-    if (wide) which = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32, which, jx_int(j, j->t_u32, all));
+    gcc_jit_rvalue *memory = jx_keep(j, address(j, jx_local(j, room)));
     gcc_jit_lvalue *left = jx_local(j, j->t_u32), *at = jx_local(j, j->t_u64), *value = jx_local(j, j->t_u64);
-    jx_set(j, left, which);
+    jx_set(j, left, lanes_there(j, wide, h, o.arg[3]));
     const char *const x = is_v3(j) ? "v" : "";
     const char form = wide ? 'q' : 'k', letter = wide ? 'q' : 'd'; /* of a value's register, of its instruction */
     gcc_jit_rvalue *in[4] = {o.arg[1], o.arg[2]}; /* indices and values, then the upper halves of these */

@@ -52,13 +52,6 @@ gcc_jit_rvalue *lw_local_place(struct lw *l, const struct lw_local *p, gcc_jit_r
   return jx_keep(j, host);
 }
 
-/* What an address is made of, in the form that lw_local_check() takes. */
-static gcc_jit_rvalue *sum_of_addends(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *off) {
-  for (unsigned n = 0; n < base->n; n++)
-    if (base->add[n].ins != JA_NONE)
-      off = U64(PLUS, off, U64(MULT, jx_rv(l->addend[base->add[n].ins].value), lw_u64(l, base->add[n].factor)));
-  return jx_keep(&l->j, off);
-}
 void lw_by_lane(struct lw *l, const struct lw_access *ac, jv off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
@@ -68,7 +61,7 @@ void lw_by_lane(struct lw *l, const struct lw_access *ac, jv off, gcc_jit_rvalue
   lw_local_begin(l, ac->bytes, &p);
   if (lw_operand_uniform(l, ac->at)) more = jx_keep(j, jv_scalar(j, lw_address(l, ac->at, 0, off)));
   else if (base) {
-    more = sum_of_addends(l, base, jv_scalar(j, off));
+    more = lw_sum_of_addends(l, base, jv_scalar(j, off));
     shift = (unsigned)__builtin_ctzll(base->post_scale);
     for (unsigned c = 0; c < l->nc; c++) index[c] = jx_keep(j, lw_get(l, base->slot, MX_T_u32, c).r[0]);
   } else
@@ -100,7 +93,7 @@ bool lw_call_by_lane(struct lw *l, const struct lw_access *ac, jv off) {
     local.kind = LW_NUMBERS;
     local.shift = (unsigned)__builtin_ctzll(base->post_scale);
     if (!(cells = lw_cells_address(l, base->slot))) return false;
-    more = sum_of_addends(l, base, more);
+    more = lw_sum_of_addends(l, base, more);
   } else {
     local.kind = LW_ADDRESSES;
     if (mx__types[at].slot_class != MX_R64) return false;

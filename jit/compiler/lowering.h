@@ -549,6 +549,12 @@ void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue 
 gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned stride, bool wide);
 /* memory.c: builds a load or store; false: it has no native form here, and nothing was built. */
 bool lw_memory(struct lw *l);
+/* Whether an access to pairs or quads is made as one to words, or halves of them, that consist of these elements. */
+static inline bool lw_is_packed(const struct mx_row_access *ac) {
+  return ac->elements > 1 && jx_bitsof(ac->type) * ac->elements <= 32;
+}
+/* What is added to the slot's number in an address, `off` included. */
+gcc_jit_rvalue *lw_sum_of_addends(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *off);
 /* Reads the instruction's cached bounds, and the host address of device address 0. Returned: the condition that they do
  * not allow any access of that size. */
 gcc_jit_rvalue *lw_bounds(struct lw *l, unsigned bytes, bool write, gcc_jit_rvalue **lo, gcc_jit_rvalue **limit,

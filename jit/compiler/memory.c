@@ -81,6 +81,9 @@ static void put_one(struct lw *l, unsigned out, unsigned c, unsigned type, jv v)
   v.t = jx_bitsof(type) < 32 || jx_wide(to) != jx_wide(type) ? (uint8_t)type : jx_wide(type) ? MX_T_u64 : MX_T_u32;
   lw_put(l, out, c, v.t == type ? jv_cvt(&l->j, to, type, v) : v);
 }
+static jv element_bits(struct lw *l, unsigned type) {
+  return jv_k(&l->j, MX_T_u32, jx_bitsof(type) == 8 ? 0xFF : 0xFFFF);
+}
 /* The same of a word that consists of l->parts elements, if the access moves such words. */
 static void put_element(struct lw *l, unsigned out, unsigned c, unsigned type, jv v) {
   struct jx *j = &l->j;
@@ -88,12 +91,11 @@ static void put_element(struct lw *l, unsigned out, unsigned c, unsigned type, j
     put_one(l, out, c, type, v);
     return;
   }
-  const unsigned bits = jx_bitsof(l->part_type);
-  const jv word = {.t = MX_T_u32, .r = {jx_keep(j, v.r[0]), NULL}}, mask = jv_k(j, MX_T_u32, bits == 8 ? 0xFF : 0xFFFF);
+  gcc_jit_rvalue *word = jx_keep(j, v.r[0]);
   for (unsigned e = 0; e < l->parts; e++) {
-    jv part = {.t = MX_T_u32, .r = {word.r[0], word.r[0]}};
-    if (e) part = jv_bin(j, JX_SHR, MX_T_u32, part, jv_k(j, MX_T_u32, e * bits));
-    put_one(l, out + e, c, l->part_type, jv_bin(j, JX_AND, MX_T_u32, part, mask));
+    jv part = {.t = MX_T_u32, .r = {word, word}};
+    if (e) part = jv_bin(j, JX_SHR, MX_T_u32, part, jv_k(j, MX_T_u32, e * jx_bitsof(l->part_type)));
+    put_one(l, out + e, c, l->part_type, jv_bin(j, JX_AND, MX_T_u32, part, element_bits(l, l->part_type)));
   }
 }
 static gcc_jit_type *cell_type(const struct jx *j, unsigned type) {
@@ -127,11 +129,13 @@ void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gc
                            : j->isa->load(j, wide, lw_vector(l, q, j->bytes * h, wide));
   put_element(l, out, c, type, v);
 }
-/* The value to be stored as an element of that type; elements of 8 and 16 bits are zero-extended to 32 bits. */
+/* Operand k as an element of 8 or 16 bits, zero-extended to 32. */
 static jv narrow_source(struct lw *l, unsigned k, unsigned c, unsigned type) {
   const jv in = lw_operand(l, k, c), v = jv_cvt(&l->j, type, in.t, in);
   return v.k ? jv_k(&l->j, MX_T_u32, v.kv) : (jv){.t = MX_T_u32, .u = v.u, .r = {v.r[0], v.r[0]}};
 }
+/* The value to be stored as an element of that type, which may be a word of several operands; elements of 8 and 16 bits
+ * are zero-extended to 32 bits. */
 jv lw_source(struct lw *l, unsigned k, unsigned c, unsigned type) {
   struct jx *j = &l->j;
   if (l->parts) {
@@ -177,6 +181,13 @@ void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gc
 
 static gcc_jit_rvalue *times(struct lw *l, gcc_jit_rvalue *v, uint64_t n) {
   return n == 1 ? v : u64_op(l, GCC_JIT_BINARY_OP_MULT, v, lw_u64(l, n));
+}
+gcc_jit_rvalue *lw_sum_of_addends(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *off) {
+  for (unsigned n = 0; n < base->n; n++)
+    if (base->add[n].ins != JA_NONE)
+      off = u64_op(l, GCC_JIT_BINARY_OP_PLUS, off,
+                   times(l, jx_rv(l->addend[base->add[n].ins].value), base->add[n].factor));
+  return jx_keep(&l->j, off);
 }
 
 static bool is_narrow(const struct lw_access *ac) { return jx_bitsof(ac->type) < 32; }
@@ -313,9 +324,6 @@ static gcc_jit_rvalue *words_of(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rval
         jv_bin(j, JX_SHL, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, byte, jv_k(j, MX_T_u32, 3)), jv_k(j, MX_T_u32, 3));
   }
   return byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, ~3ull)));
-}
-static jv element_bits(struct lw *l, unsigned type) {
-  return jv_k(&l->j, MX_T_u32, jx_bitsof(type) == 8 ? 0xFF : 0xFFFF);
 }
 void lw_gathered_narrow(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale,
                         gcc_jit_rvalue *const *lanes, unsigned type, jv *v) {
@@ -590,11 +598,7 @@ static void sure(struct lw *l, const struct lw_access *ac, uint64_t off_k, gcc_j
   gcc_jit_rvalue *host =
       u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_u64)),
              lw_u64(l, off_k));
-  for (unsigned n = 0; n < base->n; n++)
-    if (base->add[n].ins != JA_NONE)
-      host = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host,
-                    times(l, jx_rv(l->addend[base->add[n].ins].value), base->add[n].factor));
-  by_chunks(l, ac, jx_keep(j, host), lanes, NULL);
+  by_chunks(l, ac, lw_sum_of_addends(l, base, host), lanes, NULL);
   j->b = ac->end;
 }
 
@@ -643,11 +647,7 @@ static void by_index(struct lw *l, const struct lw_access *ac, struct memory_bou
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
   const unsigned scale = (unsigned)base->post_scale, stride = row_stride(base, ac->bytes), more = l->a->lanes - 1;
-  for (unsigned n = 0; n < base->n; n++)
-    if (base->add[n].ins != JA_NONE)
-      off = u64_op(l, GCC_JIT_BINARY_OP_PLUS, off,
-                   times(l, jx_rv(l->addend[base->add[n].ins].value), base->add[n].factor));
-  off = jx_keep(j, off);
+  off = lw_sum_of_addends(l, base, off);
   gcc_jit_rvalue *index[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) index[c] = jx_keep(j, lw_get(l, base->slot, MX_T_u32, c).r[0]);
   if (stride) {
@@ -837,9 +837,6 @@ gcc_jit_rvalue *lw_uniform_address(struct lw *l, unsigned at, unsigned bytes, bo
                          slow);
 }
 
-static bool is_packed(const struct mx_row_access *ac) {
-  return ac->elements > 1 && jx_bitsof(ac->type) * ac->elements <= 32;
-}
 static bool build_access(struct lw *l) {
   struct jx *j = &l->j;
   if (lw_run_access(l)) return true;
@@ -885,7 +882,7 @@ static bool build_access(struct lw *l) {
   const struct lw_base *base = lw_base(l);
   /* pairs and quads of small elements are moved as words */
   const unsigned word = bytes == 2 ? MX_T_u16 : MX_T_u32;
-  const bool packed = !uniform && is_packed(&ac), gathers = j->isa->choose,
+  const bool packed = !uniform && lw_is_packed(&ac), gathers = j->isa->choose,
              no_row = base && base->indexed && !row_stride(base, bytes), several = ac.elements > 1 && !packed,
              narrow = bytes < 4 || (bits < 32 && !packed),
              wide_address = mx__types[o->opnd[at].type].slot_class == MX_R64,

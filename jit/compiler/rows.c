@@ -6,7 +6,6 @@
 #include "vm/exec/exec.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 enum { MOST_STEPS = 16 /* how many instructions back a row is looked for */ };
 
@@ -44,13 +43,10 @@ static gcc_jit_rvalue *earlier_operand(struct lw *l, const struct ja_ins *i, uns
   gcc_jit_rvalue *v = jv_scalar(j, lw_operand_of(l, i, o));
   return jx_wide(i->o->opnd[o].type) ? gcc_jit_context_new_cast(j->c, NULL, v, j->t_u64) : sign_extended(l, v);
 }
-/* Whether an instruction that widens a number extends its sign. A conversion's spelling tells; its row has one type. */
+/* Whether an instruction that widens a number extends its sign. */
 static bool extends_sign(const struct ja_ins *i, unsigned operand) {
-  if (i->form != MX_FORM_EXTEND) return jx_signed(i->o->opnd[operand].type);
-  char name[64];
-  mx__spell(i->o, mx_w_mod(*i->w), name, sizeof name);
-  const size_t n = strlen(name);
-  return n > 4 && !strcmp(name + n - 4, ".s32");
+  return i->form == MX_FORM_EXTEND ? mx__extension(i->op, mx_w_mod(*i->w)) == MX_EXTENDS_SIGN
+                                   : jx_signed(i->o->opnd[operand].type);
 }
 /* How instruction k computes its result of the value of one slot, *from. */
 static bool is_step(const struct lw *l, uint32_t k, struct lw_addressing *by, uint32_t *from) {

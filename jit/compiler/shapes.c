@@ -302,12 +302,12 @@ void lw_shapes_find(struct lw *l) {
       struct lw_base *base = &l->based[k];
       if (lw_copies_whole(i->op)) find_copy(l, b, k, NULL);
       if (l->run_member[k] || (ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) ||
-          (ac.elements == 1 ? bits > 64 : bits * ac.elements > 32 && (bits != 32 || ac.elements > 4)))
+          (ac.elements == 1 ? bits > 64 : !lw_is_packed(&ac) && (bits != 32 || ac.elements > 4)))
         continue;
       const uint32_t at = slot_of(a, i, ac.kind == MX_ACCESS_LOAD ? ac.elements : 0);
       if (at == JA_NONE) continue;
       /* lanes' local memories are apart: their accesses form no pattern */
-      const bool steady = (ac.elements == 1 || bits * ac.elements <= 32) && mx_w_mod(*i->w) >> 2 != MX_LOCAL &&
+      const bool steady = (ac.elements == 1 || lw_is_packed(&ac)) && mx_w_mod(*i->w) >> 2 != MX_LOCAL &&
                           find_base(l, b, k, at, NULL, base);
       if (!steady && !find_index(l, b, k, at, &ac, base)) continue;
       const uint64_t scale = base->pre_scale * base->post_scale;
