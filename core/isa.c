@@ -254,7 +254,8 @@ enum mx_form mx__form(unsigned op, unsigned mod) {
                {"ADD(@, MUL(@, A, B), C)", MX_FORM_MAD},
                {"ADD(@, MUL(@, CVT(@, @, A), CVT(@, @, B)), C)", MX_FORM_MAD},
                {"SHLZ(@, @, A, B)", MX_FORM_SHIFT},
-               {"SEL(@, C, A, B)", MX_FORM_SELECT}};
+               {"SEL(@, C, A, B)", MX_FORM_SELECT},
+               {"SARC(@, @, A, B)", MX_FORM_DOWN}};
   const struct mx_op_info *o = &mx__ops[op];
   for (unsigned k = 0; k < o->nopnds; k++) {
     const struct mx_type_info *t = &mx__types[o->opnd[k].type];
@@ -262,6 +263,11 @@ enum mx_form mx__form(unsigned op, unsigned mod) {
     if (!is_condition && ((t->bits != 32 && t->bits != 64) || !strchr("usb", *t->name))) return MX_FORM_OTHER;
   }
   if (mx__extension(op, mod)) return MX_FORM_EXTEND;
+  if (mx__is_spelled(op, "cvt") && o->nopnds == 2) {
+    char name[64];
+    mx__spell(o, mod, name, sizeof name);
+    if (!strcmp(name, "cvt.u32.u64") && mx__types[o->opnd[0].type].bits == 32) return MX_FORM_CUT;
+  }
   for (unsigned k = 0; k < sizeof forms / sizeof *forms; k++)
     if (fits(forms[k].meaning, o->meaning)) return forms[k].form;
   return MX_FORM_OTHER;

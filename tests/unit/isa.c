@@ -19,6 +19,8 @@ static void forms_are_read_off_meanings(void **state) {
       [MX_FORM_MAD] = "mad.lo.u32 mad.lo.u64 mad.wide.u32 mad.wide.s32 ",
       [MX_FORM_SHIFT] = "shl.b32 shl.b64 ",
       [MX_FORM_SELECT] = "selp.b32 selp.b64 ",
+      [MX_FORM_CUT] = "cvt.u32.u64 ",
+      [MX_FORM_DOWN] = "shr.s32 shr.s64 ",
   };
   for (unsigned form = MX_FORM_COPY; form < sizeof spelled / sizeof *spelled; form++) {
     char all[256] = "";
