@@ -100,7 +100,10 @@ static bool keeps_uniform(const struct ja *a, const struct ja_ins *i) {
   if (i->o->flags & MX_F_MOVI || i->kind == JA_CALLS) return true;
   if (ja_local(a, i)) return true;
   if (i->op == MX_SREG_32 && mx_w_operand(i->w, 1) == MX_SR_WARPID) return true;
-  if (mx__effect(i->op) == MX_DOES_SREG) return mx__sregs[mx_w_operand(i->w, 1)].varies >= MX_PER_BLOCK;
+  if (mx__effect(i->op) == MX_DOES_SREG) {
+    const unsigned sreg = mx_w_operand(i->w, 1);
+    return mx__sregs[sreg].varies >= MX_PER_BLOCK || (a->tid_rows && (sreg == MX_SR_TID_Y || sreg == MX_SR_TID_Z));
+  }
   if (i->o->cls == MX_LANE) return jx_meanings[i->op] != NULL;
   /* A load from one address gives one value; but local memory is another one for each lane. */
   if (i->o->cls == MX_MEM && mx__row_access[i->op].kind == MX_ACCESS_LOAD) {
@@ -473,6 +476,7 @@ struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func) {
   a->checked = unit->counts == MX_COUNT_CHECKED;
   a->counts = a->checked ? 0 : unit->counts;
   a->clocks = unit->clocks;
+  a->tid_rows = unit->tid_rows && !a->checked && !a->counts && !a->stops;
   ji_build(a);
   a->nslots = a->f->npred + a->f->n32 + a->f->n64;
   a->words = a->nslots / 64 + 1;
@@ -510,5 +514,6 @@ struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func) {
   list_writes(a);
   find_entries(a);
   ja_find_known(a);
+  ja_find_ramps(a);
   return a;
 }

@@ -37,7 +37,8 @@ struct ja_ins {
   uint32_t frame, into, steps, ticks;
   uint8_t kind;
   bool counts;
-  uint8_t form;          /* enum mx_form */
+  uint8_t form;   /* enum mx_form */
+  bool of_places; /* it extends numbers, or multiplies them to wider ones, which are places in the grid: ramps.c */
   bool by_checker, left; /* in checked code (checked.c): the checker's body does it; compiled code is left before it */
   uint16_t op;
   const mx_word *w;
@@ -78,6 +79,7 @@ struct ja_block {
   uint64_t *float_in;
   uint64_t *raw_in;    /* of these, those whose NaNs may not be canonical yet */
   uint64_t *preserved; /* slots that pending lanes will read: the block's results must be blended into them */
+  int64_t *ramp_in;    /* by slot: its stride, if it is a ramp (ramps.c); else 0 */
 };
 
 /* What is compiled together: a kernel and all that it may call. */
@@ -87,8 +89,9 @@ struct ja_unit {
   const char *check_list; /* of checked code: checked.c; NULL: no checker watches */
   unsigned counts;        /* as in struct mx_launch */
   uint32_t lanes;         /* how many of a warp's lanes exist: the module's number of lanes, or fewer */
-  bool clocks;            /* warps keep their clocks */
-  const bool *reachable;  /* by function */
+  bool tid_rows; /* in all warps, %tid.x increases by one from lane to lane, and %tid.y and %tid.z stay the same */
+  bool clocks;   /* warps keep their clocks */
+  const bool *reachable; /* by function */
   bool *wanted;     /* by function: code is needed for it; analysing a function adds those to which its code leaves */
   uint32_t in_line; /* functions of up to so many words are inlined: inline.h */
   uint32_t *calls;  /* by function: how many instructions call it */
@@ -122,9 +125,13 @@ struct ja {
   bool tangled;         /* the graph is irreducible: no branch is hidden */
   bool slots_in_memory; /* in state->spill_area, not in registers: lower.h */
   const char *stops;
-  unsigned counts;   /* for a profile; 0: for none */
-  bool checked;      /* a checker watches */
-  bool clocks;       /* as the unit's */
+  unsigned counts; /* for a profile; 0: for none */
+  bool checked;    /* a checker watches */
+  bool clocks;     /* as the unit's */
+  bool tid_rows;   /* as the unit's, in code for nobody who looks on */
+  bool ramps;      /* tid_rows, and the function is not too large to look for ramps */
+  /* by instruction: the stride of the address of a load or store, if it is a ramp; else 0 */
+  int64_t *address_ramp;
   uint64_t *written; /* if `checked`: by instruction, the slots that may have been written before it */
   struct ja_write {
     uint32_t ins;
@@ -191,6 +198,15 @@ void ja_live_step(const struct ja *a, const struct ja_ins *i, const uint64_t *pr
 void ja_live_out(const struct ja *a, uint32_t b, uint64_t *live);
 /* Updates a set of uniform slots from before the instruction to behind it. */
 void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *uni);
+/* ramps.c. Updates the strides of the slots that are ramps from before the instruction to behind it; uni: the uniform
+ * slots before it. ja_ramp_leaves: whether its result is only a ramp if it does not wrap, so that code has to be left
+ * before the instruction where it would. */
+void ja_ramp_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, const uint64_t *uni,
+                  int64_t *ramps);
+bool ja_ramp_leaves(const struct ja_ins *i);
+bool ja_extends_sign(
+    const struct ja_ins *i);      /* of an instruction that extends numbers or multiplies them to wider ones */
+void ja_find_ramps(struct ja *a); /* a part of ja_analyse() */
 /* NaN results are made canonical only where the program may look at their bits. Updates the sets float and raw (see
  * struct ja_block) from before the instruction to behind it. */
 void ja_float_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *flt, uint64_t *raw);

@@ -98,6 +98,7 @@ void lw_call(struct lw *l, uint32_t k) {
     if (ja_has(l->ins->zero, s))
       lw_set_one(l, s, jv_k(j, cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64, 0).r[0]);
   }
+  ja_ramp_step(a, l->ins, a->blocks[l->block].preserved, l->uni, l->ramps);
   ja_uniform_step(a, l->ins, a->blocks[l->block].preserved, l->uni);
   ja_float_step(a, l->ins, a->blocks[l->block].preserved, l->flt, l->raw);
   lw_saved_step(l);

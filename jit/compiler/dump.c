@@ -54,6 +54,9 @@ void ja_dump_plan(const struct ja *a, FILE *to) {
     fputc('\n', to);
   }
   for (uint32_t k = 0; k < a->nins; k++) print_known(a, &a->ins[k], to);
+  for (uint32_t k = 0; k < a->nins; k++)
+    if (a->address_ramp[k])
+      fprintf(to, "  %u: %s's addresses increase by %" PRId64 "\n", a->ins[k].pc, a->ins[k].o->id, a->address_ramp[k]);
 }
 
 void ja_dump_cfg(const struct ja *a, FILE *to) {

@@ -68,6 +68,10 @@ void lw_convert(struct lw *l, uint32_t to) {
     if (ja_has(l->raw, s) && !ja_has(t->raw_in, s))
       for (unsigned c = 0; c < (one ? 1 : l->nc); c++)
         jx_set(j, one ? lw_one(l, s) : lw_var(l, s, c), lw_clean(l, s, lw_get(l, s, MX_T_u32, c)).r[0]);
+    if (!one && l->ramps[s] && !t->ramp_in[s]) {
+      lw_ramp_spread(l, s);
+      lw_shape_enter(l, s, to);
+    }
     if (!one || ja_has(t->uni_in, s)) continue;
     lw_broadcast(l, s);
     lw_shape_enter(l, s, to);

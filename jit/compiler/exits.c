@@ -11,12 +11,21 @@
 
 #define FIRST_OFFSET 64u /* offset 0 means: none yet */
 
-/* The things that are moved, as items of a set: a slot as one value (2s) or in chunks (2s + 1); the masks of blocks,
+/* The things that are moved, as items of a set: a slot as one value, in chunks, or as a ramp; the masks of blocks,
  * pending and expected; the active lanes; shapes. */
+enum form { ONE, CHUNKS, RAMP, FORMS = 4 };
+static uint32_t item_of(uint32_t slot, enum form form) { return FORMS * slot + form; }
 static uint32_t mask_of(const struct ja *a, uint32_t block, bool expected) {
-  return 2 * a->nslots + 2 * block + expected;
+  return FORMS * a->nslots + 2 * block + expected;
 }
-static uint32_t running(const struct ja *a) { return 2 * a->nslots + 2 * (a->nblocks + 1); }
+static uint32_t running(const struct ja *a) { return FORMS * a->nslots + 2 * (a->nblocks + 1); }
+/* The form that a slot has at the beginning of a block, and the one that it has now. */
+static enum form form_in(const struct ja_block *b, uint32_t s) {
+  return ja_has(b->uni_in, s) ? ONE : b->ramp_in[s] ? RAMP : CHUNKS;
+}
+static enum form form_now(const struct lw *l, const uint64_t *uni, uint32_t s) {
+  return ja_has(uni, s) ? ONE : l->ramps[s] ? RAMP : CHUNKS;
+}
 static uint32_t shape_of(const struct ja *a, uint32_t slot) { return running(a) + 1 + slot; }
 static uint32_t item_words(const struct ja *a) { return shape_of(a, a->nslots) / 64 + 1; }
 
@@ -105,6 +114,9 @@ gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k) {
   return cls == MX_PRED ? spill_field(l, slot_offset(l, slot, one) + k * j->mask_bytes, j->t_mask)
                         : spill_field(l, slot_offset(l, slot, one) + k * j->bytes, cls == MX_R64 ? j->vu64 : j->vu32);
 }
+gcc_jit_lvalue *lw_cell_first(struct lw *l, uint32_t slot) {
+  return spill_field(l, slot_offset(l, slot, true), lw_class(l->a, slot) == MX_R64 ? l->j.t_u64 : l->j.t_u32);
+}
 uint32_t lw_cell_offset(struct lw *l, uint32_t slot) { return slot_offset(l, slot, false); }
 gcc_jit_lvalue *lw_cell_beside(struct lw *l, uint32_t slot, unsigned k) {
   return spill_field(l, offset_beside(l, slot) + k * l->j.bytes,
@@ -144,14 +156,15 @@ static void move(struct lw *l, bool in, gcc_jit_lvalue *v, uint32_t at, gcc_jit_
   if (in) jx_set(&l->j, v, jx_rv(m));
   else jx_set(&l->j, m, jx_rv(v));
 }
-static void move_slot(struct lw *l, bool in, uint32_t s, bool one) {
+static void move_slot(struct lw *l, bool in, uint32_t s, enum form form) {
   struct jx *j = &l->j;
   const unsigned cls = lw_class(l->a, s);
-  const uint32_t at = slot_offset(l, s, one);
+  const uint32_t at = slot_offset(l, s, form != CHUNKS);
   gcc_jit_type *t = cls == MX_PRED ? j->t_mask : jx_vector(j, cls == MX_R64);
   const uint32_t bytes = cls == MX_PRED ? j->mask_bytes : j->bytes;
   if (l->slots_spilled) return;
-  if (one) move(l, in, lw_one(l, s), at, t);
+  if (form == ONE) move(l, in, lw_one(l, s), at, t);
+  else if (form == RAMP) move(l, in, lw_ramp_first(l, s), at, cls == MX_R64 ? j->t_u64 : j->t_u32);
   else
     for (unsigned k = 0; k < (cls == MX_R64 ? 2 * l->nc : l->nc); k++) move(l, in, lw_var(l, s, k), at + k * bytes, t);
 }
@@ -168,17 +181,19 @@ static void move_shape(struct lw *l, bool in, uint32_t s) {
   gcc_jit_lvalue *const of[4] = {sh->min, sh->max, sh->low, sh->kind};
   for (unsigned k = 0; k < 4; k++) move(l, in, of[k], at + 8 * k, l->j.t_u64);
 }
-/* Adds a slot of frame `frame`, or of a caller of it, to a site's table. */
-static void add_location(struct lw *l, uint32_t frame, uint32_t s, bool one, bool raw, bool shaped) {
+/* Adds a slot of frame `frame`, or of a caller of it, to a site's table. stride: of a ramp. */
+static void add_location(struct lw *l, uint32_t frame, uint32_t s, enum form form, int64_t stride, bool raw,
+                         bool shaped) {
   struct lw_exits *t = l->exits;
   const unsigned cls = lw_class(l->a, s);
   const struct ja_frame *f = &l->a->frames[frame];
   while (ja_number(l->a, s) < f->first[cls]) f = &l->a->frames[f->parent];
   *APPEND(t->locations, t->nlocations) = (struct mx_jit_location){
-      .slot = (ja_number(l->a, s) - f->first[cls]) | f->level << MX_JIT_LEVEL | (one ? MX_JIT_ONE : 0) |
+      .slot = (ja_number(l->a, s) - f->first[cls]) | f->level << MX_JIT_LEVEL | (form == ONE ? MX_JIT_ONE : 0) |
               (raw ? MX_JIT_RAW : 0) | (shaped ? MX_JIT_SHAPED : 0) | cls << MX_JIT_CLASS,
-      .offset = slot_offset(l, s, one),
-      .shape = t->shape[s]};
+      .offset = slot_offset(l, s, form != CHUNKS),
+      .shape = t->shape[s],
+      .stride = {form == RAMP ? (uint32_t)stride : 0, form == RAMP ? (uint32_t)(stride >> 32) : 0}};
 }
 
 /* ---- exits ----------------------------------------------------------------------------------------------------*/
@@ -212,11 +227,13 @@ static void add_hidden(struct lw *l, uint32_t frame, struct mx_jit_site *site, u
   site->mask = mask_offset(l, &t->at[running(a)]);
   ja_add(items, running(a));
 }
-/* Whether no slot is a single value in one set and in chunks in the other. */
+/* Whether no slot has one form in one set and another one in the other. */
 static bool agree(const uint64_t *x, const uint64_t *y, uint32_t words) {
-  const uint64_t ones = 0x5555555555555555u;
+  const uint64_t lowest = 0x1111111111111111u;
   for (uint32_t w = 0; w < words; w++)
-    if ((x[w] & ones & y[w] >> 1) | (y[w] & ones & x[w] >> 1)) return false;
+    for (unsigned one = 0; one < RAMP; one++)
+      for (unsigned other = one + 1; other <= RAMP; other++)
+        if (lowest & ((x[w] >> one & y[w] >> other) | (x[w] >> other & y[w] >> one))) return false;
   return true;
 }
 /* The shared exit code of this block for what is live in it, or new code. It may store more than a site needs, such as
@@ -225,7 +242,7 @@ static struct exit_code *exit_code_for(struct lw *l, const uint64_t *items, cons
   struct lw_exits *t = l->exits;
   const uint32_t words = item_words(l->a);
   for (uint32_t k = t->nshared; k-- && t->shared[k].of_block == l->block;)
-    if (agree(t->shared[k].forms, forms, (2 * l->a->nslots + 63) / 64)) {
+    if (agree(t->shared[k].forms, forms, (FORMS * l->a->nslots + 63) / 64)) {
       for (uint32_t w = 0; w < words; w++) t->shared[k].items[w] |= items[w], t->shared[k].forms[w] |= forms[w];
       return &t->shared[k];
     }
@@ -251,9 +268,10 @@ static gcc_jit_block *add_site(struct lw *l, enum mx_jit_exit kind, uint32_t pc,
                              .frame = o->frame};
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(live, s) || !ja_has(l->written, s)) continue;
-    if (!l->slots_spilled) ja_add(forms, 2 * s + !ja_has(uni, s));
-    if (!l->slots_spilled && !ja_has(l->saved, s)) ja_add(items, 2 * s + !ja_has(uni, s));
-    add_location(l, o->frame, s, ja_has(uni, s), ja_has(l->raw, s), false);
+    const enum form form = form_now(l, uni, s);
+    if (!l->slots_spilled) ja_add(forms, item_of(s, form));
+    if (!l->slots_spilled && !ja_has(l->saved, s)) ja_add(items, item_of(s, form));
+    add_location(l, o->frame, s, form, l->ramps[s], ja_has(l->raw, s), false);
   }
   site.n = t->nlocations - site.first;
   if (t->nsites) { /* it is often the same as the previous one */
@@ -289,10 +307,10 @@ uint32_t lw_sites(const struct lw *l) { return l->exits->nsites; }
 static void move_item(struct lw *l, bool in, uint32_t k) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
-  if (k < 2 * a->nslots) move_slot(l, in, k / 2, !(k & 1));
+  if (k < FORMS * a->nslots) move_slot(l, in, k / FORMS, k % FORMS);
   else if (k > running(a)) move_shape(l, in, k - running(a) - 1);
   else if (k == running(a) || !l->slots_spilled) {
-    const uint32_t block = (k - 2 * a->nslots) / 2;
+    const uint32_t block = (k - FORMS * a->nslots) / 2;
     gcc_jit_lvalue *const *v = k == running(a) ? l->cm : k & 1 ? lw_expected(l, block) : lw_pending(l, block);
     for (unsigned c = 0; c < l->nc; c++)
       move(l, in, v[c], mask_offset(l, &l->exits->at[k]) + c * j->mask_bytes, j->t_mask);
@@ -312,8 +330,8 @@ struct transfer {
 
 static uint32_t vectors(const struct lw *l, uint32_t item) {
   const struct ja *a = l->a;
-  if (item >= 2 * a->nslots) return l->nc;
-  return !(item & 1) ? 1 : lw_class(a, item / 2) == MX_R64 ? 2 * l->nc : l->nc;
+  if (item >= FORMS * a->nslots) return l->nc;
+  return item % FORMS != CHUNKS ? 1 : lw_class(a, item / FORMS) == MX_R64 ? 2 * l->nc : l->nc;
 }
 static uint32_t in_common(const struct lw *l, const struct transfer *x, const struct transfer *y) {
   uint32_t n = 0;
@@ -381,9 +399,9 @@ void lw_build_exits(struct lw *l) {
 /* ---- entries ----------------------------------------------------------------------------------------------------*/
 /* Loads or stores slot s in the form that block `number` expects. */
 static void move_for(struct lw *l, bool in, uint32_t s, uint32_t number) {
-  const bool one = ja_has(l->a->blocks[number].uni_in, s);
-  move_slot(l, in, s, one);
-  if (!one && lw_shape_asked(l, s, number)) move_shape(l, in, s);
+  const enum form form = form_in(&l->a->blocks[number], s);
+  move_slot(l, in, s, form);
+  if (form != ONE && lw_shape_asked(l, s, number)) move_shape(l, in, s);
 }
 void lw_store_invariants(struct lw *l, uint32_t to) {
   for (uint32_t s = 0; s < l->a->nslots; s++)
@@ -397,11 +415,12 @@ static uint64_t *describe(struct lw *l, uint32_t number) {
   struct mx_jit_entry e = {.pc = l->a->origin[b->pc].pc, .first = t->nlocations};
   for (uint32_t s = 0; s < l->a->nslots; s++) {
     if (!ja_has(b->flow_in, s)) continue;
-    const bool one = ja_has(b->uni_in, s), shaped = !one && lw_shape_asked(l, s, number);
-    if (!l->slots_spilled) ja_add(items, 2 * s + !one);
+    const enum form form = form_in(b, s);
+    const bool shaped = form != ONE && lw_shape_asked(l, s, number);
+    if (!l->slots_spilled) ja_add(items, item_of(s, form));
     if (shaped) ja_add(items, shape_of(l->a, s));
     if (shaped) shape_offset(l, s);
-    add_location(l, 0, s, one, ja_has(b->raw_in, s), shaped);
+    add_location(l, 0, s, form, b->ramp_in[s], ja_has(b->raw_in, s), shaped);
   }
   e.n = t->nlocations - e.first;
   *APPEND(t->entries, t->nentries) = e;
@@ -443,6 +462,14 @@ void lw_build_entries(struct lw *l) {
 }
 
 /* ---- instructions that the interpreter's bodies do --------------------------------------------------------------*/
+/* The lanes' values of a ramp, into the slot's cell. Its first number is what a ramp has there. */
+static void spread_to_cell(struct lw *l, uint32_t s) {
+  const unsigned parts = lw_class(l->a, s) == MX_R64 ? 2 : 1;
+  for (unsigned c = 0; c < l->nc; c++) {
+    const jv v = lw_ramp_value(l, s, c);
+    for (unsigned h = 0; h < parts; h++) jx_set(&l->j, lw_cell(l, s, false, parts * c + h), v.r[h]);
+  }
+}
 uint32_t lw_spill_for_fallback(struct lw *l) {
   const struct ja *a = l->a;
   struct lw_exits *t = l->exits;
@@ -466,13 +493,16 @@ uint32_t lw_spill_for_fallback(struct lw *l) {
       .from = a->origin[from->pc].pc, .pc = a->origin[l->ins->pc].pc, .first = t->nlocations, .frame = frame};
   for (uint32_t k = 0; k < a->nslots; k++) {
     if (!ja_has(in, k)) continue;
-    if (!ja_has(l->saved, k)) move_slot(l, false, k, ja_has(uni, k));
-    add_location(l, frame, k, ja_has(uni, k), ja_has(raw, k), false);
+    const enum form form = form_now(l, uni, k);
+    if (form == RAMP) spread_to_cell(l, k);
+    else if (!ja_has(l->saved, k)) move_slot(l, false, k, form);
+    add_location(l, frame, k, form == ONE ? ONE : CHUNKS, 0, ja_has(raw, k), false);
     if (l->always) ja_add(l->saved, k);
   }
   fallback.nin = t->nlocations - fallback.first;
   n = ja_defs(a, l->ins, s);
-  for (uint32_t k = 0; k < n; k++) add_location(l, frame, s[k], ja_has(l->uni_after, s[k]), false, false);
+  for (uint32_t k = 0; k < n; k++)
+    add_location(l, frame, s[k], ja_has(l->uni_after, s[k]) ? ONE : CHUNKS, 0, false, false);
   fallback.nout = n;
   *APPEND(t->fallbacks, t->nfallbacks) = fallback;
   free(in);
@@ -482,7 +512,7 @@ void lw_reload_after_fallback(struct lw *l) {
   uint32_t s[JA_MAX_TOUCH];
   const uint32_t n = ja_defs(l->a, l->ins, s);
   for (uint32_t k = 0; k < n; k++) {
-    move_slot(l, true, s[k], ja_has(l->uni_after, s[k]));
+    move_slot(l, true, s[k], ja_has(l->uni_after, s[k]) ? ONE : CHUNKS);
     if (!ja_has(l->uni_after, s[k])) lw_shape_update(l, s[k]);
   }
 }

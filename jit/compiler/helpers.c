@@ -145,7 +145,7 @@ gcc_jit_rvalue *lw_fallback(struct lw *l, uint32_t number) {
 
 /* ---- whether lanes' values are in a row -------------------------------------------------------------------------*/
 gcc_jit_rvalue *lw_cells_address(struct lw *l, uint32_t slot) {
-  if (!l->slots_spilled || l->loop || l->one_lane || ja_has(l->uni, slot)) return NULL;
+  if (!l->slots_spilled || l->loop || l->one_lane || ja_has(l->uni, slot) || l->ramps[slot]) return NULL;
   return gcc_jit_context_new_cast(l->j.c, NULL, gcc_jit_lvalue_get_address(lw_cell(l, slot, false, 0), NULL),
                                   l->j.t_pu8);
 }
@@ -288,7 +288,8 @@ bool lw_operand_has_cells(struct lw *l, unsigned k, bool result, bool *raw, uint
   if (field >= MX_LIT) return false;
   *slot = ja_slot(l->a, cls, field);
   *raw = !result && ja_has(l->raw, *slot);
-  return result ? !lw_result_uniform(l, k) && !ja_has(l->a->blocks[l->block].preserved, *slot) : !ja_has(l->uni, *slot);
+  return result ? !lw_result_uniform(l, k) && !ja_has(l->a->blocks[l->block].preserved, *slot)
+                : !ja_has(l->uni, *slot) && !l->ramps[*slot];
 }
 gcc_jit_rvalue *lw_operand_cells(struct lw *l, unsigned k, bool result) {
   uint32_t slot;

@@ -44,12 +44,13 @@ static bool fits(struct lw *l, const struct ja_ins *i, const uint64_t *uni) {
   return jx_meanings[i->op] && nin <= 8 && operands(l, i, uni, nout, in) &&
          jx_row_exists(&l->j, i->op, mx_w_mod(*i->w), in, nin);
 }
-/* Whether an instruction's results are varying, uniform, or some of each. */
+/* Whether an instruction's results are varying, kept as one value (uniform, or a ramp), or some of each. */
 enum results { VARYING, SAME, MIXED };
-static enum results results_of(const struct ja *a, const struct ja_ins *i, const uint64_t *uni_after) {
+static enum results results_of(const struct ja *a, const struct ja_ins *i, const uint64_t *uni_after,
+                               const int64_t *ramps_after) {
   uint32_t s[JA_MAX_TOUCH], same = 0;
   const uint32_t n = ja_defs(a, i, s);
-  for (uint32_t k = 0; k < n; k++) same += ja_has(uni_after, s[k]);
+  for (uint32_t k = 0; k < n; k++) same += ja_has(uni_after, s[k]) || ramps_after[s[k]];
   return same == n ? SAME : same ? MIXED : VARYING;
 }
 /* Adds the slots that the instruction reads, including those of which a part is kept. */
@@ -67,24 +68,31 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
   if (!l->slots_spilled || l->one_lane) return from;
   uint64_t *uni = lw_need(32 * a->words), *after = uni + a->words, *read = after + a->words, *reads = read + a->words;
   memcpy(uni, l->uni, 8 * a->words);
+  int64_t *ramps = lw_need(sizeof *ramps * (a->nslots + 1u));
+  memcpy(ramps, l->ramps, sizeof *ramps * a->nslots);
   const uint32_t most = l->run ? rows->end : b->end;
   uint32_t k = b->first + from, varying = 0;
   for (; k < most; k++) {
     const struct ja_ins *i = &a->ins[k];
     if ((!l->run && rows->n && k >= rows->first && k < rows->end) || !fits(l, i, uni) || lw_can_defer(l, k, b, live))
       break;
+    uint32_t s[JA_MAX_TOUCH];
+    memset(reads, 0, 8 * a->words);
+    add_reads(a, i, b->preserved, reads);
+    for (uint32_t slot = 0; slot < a->nslots; slot++) /* what is kept as one value */
+      if (!ja_has(uni, slot) && !ramps[slot]) ja_del(reads, slot);
     memcpy(after, uni, 8 * a->words);
+    ja_ramp_step(a, i, b->preserved, uni, ramps);
     ja_uniform_step(a, i, b->preserved, after);
-    const enum results r = results_of(a, i, after);
-    uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
+    const enum results r = results_of(a, i, after, ramps);
+    uint32_t n = ja_defs(a, i, s);
+    if (r == SAME && ramps[s[0]] && ja_ramp_leaves(i)) break; /* code may be left there, as it stands */
     bool overtakes = false; /* a uniform value would be computed too early, before the loop reads the old one */
     while (n) overtakes |= ja_has(read, s[--n]);
     if (r == MIXED || (r == SAME && overtakes)) break;
     if (r == VARYING) {
       varying++;
-      memset(reads, 0, 8 * a->words);
-      add_reads(a, i, b->preserved, reads);
-      for (uint32_t w = 0; w < a->words; w++) read[w] |= reads[w] & uni[w];
+      for (uint32_t w = 0; w < a->words; w++) read[w] |= reads[w];
     }
     memcpy(uni, after, 8 * a->words);
     if (l->addend[k].wanted && !l->addend[k].moves) { /* the shape of its result is computed behind the loop */
@@ -92,7 +100,7 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
       break;
     }
   }
-  free(uni);
+  free(uni), free(ramps);
   return varying ? k - b->first : from;
 }
 
@@ -121,6 +129,9 @@ gcc_jit_rvalue *lw_loop_get(struct lw *l, uint32_t slot, unsigned h) {
 bool lw_loop_unrolled(const struct lw *l, unsigned *chunk) {
   *chunk = l->loop->number;
   return l->loop->unrolled;
+}
+gcc_jit_rvalue *lw_loop_lane(struct lw *l) { /* the counter is in bytes of a slot of 32 bits */
+  return jx_op(&l->j, GCC_JIT_BINARY_OP_RSHIFT, l->j.t_u64, jx_rv(l->loop->chunk), lw_u64(l, 2));
 }
 gcc_jit_rvalue *lw_loop_first(struct lw *l, uint32_t slot) {
   struct jx *j = &l->j;
@@ -163,7 +174,15 @@ static uint64_t *wanted(const struct lw *l, const struct ja_block *b, uint32_t f
 /* Updates the analyses' sets past an instruction that is built elsewhere. */
 static void pass_over(struct lw *l, const struct ja_block *b, const struct ja_ins *i, const uint64_t *uni_after) {
   ja_float_step(l->a, i, b->preserved, l->flt, l->raw);
+  ja_ramp_step(l->a, i, b->preserved, l->uni, l->ramps);
   memcpy(l->uni, uni_after, 8 * l->a->words);
+}
+/* The results of an instruction that is built next. */
+static enum results results_here(struct lw *l, const struct ja_block *b, const struct ja_ins *i,
+                                 const uint64_t *uni_after) {
+  memcpy(l->ramps_after, l->ramps, sizeof *l->ramps * l->a->nslots);
+  ja_ramp_step(l->a, i, b->preserved, l->uni, l->ramps_after);
+  return results_of(l->a, i, uni_after, l->ramps_after);
 }
 /* Builds the loop's uniform instructions before it, and the values that others add to addresses. */
 static void build_same(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live) {
@@ -172,7 +191,7 @@ static void build_same(struct lw *l, const struct ja_block *b, uint32_t from, ui
     const struct ja_ins *i = &l->a->ins[b->first + k];
     memcpy(after, l->uni, 8 * l->a->words);
     ja_uniform_step(l->a, i, b->preserved, after);
-    if (results_of(l->a, i, after) == SAME) lw_instruction(l, b, k, live);
+    if (results_here(l, b, i, after) == SAME) lw_instruction(l, b, k, live);
     else {
       l->ins = i;
       lw_addend(l);
@@ -188,25 +207,26 @@ static void update_shapes(struct lw *l, const struct ja_block *b, uint32_t from,
     l->ins = &l->a->ins[b->first + k];
     l->moving = l->addend[b->first + k].moves;
     for (uint32_t n = ja_defs(l->a, l->ins, s); n--;)
-      if (ja_has(made, s[n]) && !ja_has(l->uni, s[n])) lw_shape_update(l, s[n]);
+      if (ja_has(made, s[n]) && !ja_has(l->uni, s[n]) && !l->ramps[s[n]]) lw_shape_update(l, s[n]);
   }
   l->moving = false;
 }
 /* Builds the varying instructions for one chunk, and stores the results that are needed behind the loop; these are
  * added to `made`. */
 static void build_chunk(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live,
-                        const uint64_t *before, uint64_t *made) {
+                        const uint64_t *before, const int64_t *ramps, uint64_t *made) {
   const struct ja *a = l->a;
   const size_t bytes = 8 * a->words;
   memcpy(l->uni, before, bytes), memcpy(l->flt, before + a->words, bytes);
   memcpy(l->raw, before + 2 * a->words, bytes);
+  memcpy(l->ramps, ramps, sizeof *ramps * a->nslots);
   uint64_t *after = lw_need(bytes);
   lw_run_chunk(l);
   for (uint32_t k = from; k < end; k++) {
     const struct ja_ins *i = &a->ins[b->first + k];
     memcpy(after, l->uni, bytes);
     ja_uniform_step(a, i, b->preserved, after);
-    if (results_of(a, i, after) == SAME) {
+    if (results_here(l, b, i, after) == SAME) {
       pass_over(l, b, i, after);
       continue;
     }
@@ -216,7 +236,7 @@ static void build_chunk(struct lw *l, const struct ja_block *b, uint32_t from, u
   }
   uint64_t *at_end = wanted(l, b, from, end, live);
   for (uint32_t s = 0; s < a->nslots; s++) {
-    if (!ja_has(made, s) || ja_has(l->uni, s) || !ja_has(at_end, s)) continue;
+    if (!ja_has(made, s) || ja_has(l->uni, s) || l->ramps[s] || !ja_has(at_end, s)) continue;
     for (unsigned h = 0; h < (lw_class(a, s) == MX_R64 ? 2u : 1u); h++)
       jx_set(&l->j, cell_here(l, s, h), *lw_loop_value(l, s, h));
   }
@@ -230,6 +250,8 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
   uint64_t *before = lw_need(4 * bytes), *made = before + 3 * (size_t)a->words;
   memcpy(before, l->uni, bytes), memcpy(before + a->words, l->flt, bytes);
   memcpy(before + 2 * (size_t)a->words, l->raw, bytes);
+  int64_t *ramps = lw_need(sizeof *ramps * (a->nslots + 1u));
+  memcpy(ramps, l->ramps, sizeof *ramps * a->nslots);
   build_same(l, b, from, end, live);
 
   struct lw_loop loop = {.v = lw_need(sizeof *loop.v * (a->nslots + 1)), .unrolled = l->run && end - from < SHORT};
@@ -241,7 +263,7 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
     for (; loop.number < nc; loop.number++) {
       l->cm[0] = loop.number ? l->cm[loop.number] : first;
       memset(loop.v, 0, sizeof *loop.v * (a->nslots + 1));
-      build_chunk(l, b, from, end, live, before, made);
+      build_chunk(l, b, from, end, live, before, ramps, made);
     }
   } else {
     gcc_jit_lvalue *const chunk = loop.chunk = jx_local(j, j->t_u64);
@@ -258,7 +280,7 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
       l->cm[0] = jx_local(j, j->t_mask);
       jx_set(j, l->cm[0], jx_rv(lw_block_mask(l, part_at(l, MX_PRED), 0)));
     }
-    build_chunk(l, b, from, end, live, before, made);
+    build_chunk(l, b, from, end, live, before, ramps, made);
     jx_set(j, chunk, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(chunk), lw_u64(l, j->bytes)));
     lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(chunk), lw_u64(l, (uint64_t)nc * j->bytes)), turn, behind);
     j->b = behind;
@@ -267,5 +289,5 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
   l->nc = nc;
   l->cm[0] = first;
   update_shapes(l, b, from, end, made);
-  free(before), free(loop.v);
+  free(before), free(loop.v), free(ramps);
 }

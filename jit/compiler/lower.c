@@ -270,8 +270,7 @@ static gcc_jit_rvalue *is_diverged(struct lw *l, bool expected) {
     }
   return m[0] ? lw_any(l, m) : NULL;
 }
-/* Leaves the code before the current instruction where `cond` holds (NULL: never). */
-static void leave_where(struct lw *l, gcc_jit_rvalue *cond, uint32_t number_in_block) {
+void lw_leave_where(struct lw *l, gcc_jit_rvalue *cond, uint32_t number_in_block) {
   if (!cond) return;
   gcc_jit_block *left = lw_new_block(l, "leave"), *on = lw_new_block(l, "stay");
   lw_split(l, cond, left, on);
@@ -292,7 +291,7 @@ static gcc_jit_rvalue *may_park(struct lw *l, enum mx_jit_park where) {
 static bool sync_step(struct lw *l, uint32_t number_in_block) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
-  leave_where(l, is_diverged(l, l->ins->o->cls != MX_CROSS), number_in_block);
+  lw_leave_where(l, is_diverged(l, l->ins->o->cls != MX_CROSS), number_in_block);
   gcc_jit_block *machine = lw_new_block(l, "machine");
   if (l->ins->o->cls == MX_CROSS) {
     gcc_jit_block *behind = lw_new_block(l, "behind"), *body = lw_new_block(l, "body");
@@ -434,6 +433,7 @@ static void wait(struct lw *l) {
    * value. If it is deferred, and the access loads into the same register, the load needs these vectors. */
   const bool broadcast = ja_has(l->uni, slot) && ja_has(l->a->blocks[l->block].preserved, slot) && !l->one_lane;
   if (broadcast) lw_broadcast(l, slot), ja_del(l->uni, slot);
+  if (l->ramps[slot]) lw_ramp_spread(l, slot), l->ramps[slot] = 0; /* so does the instruction, if it reads the slot */
   if (!l->ndeferred++)
     memcpy(l->deferred_uni, l->uni, 8 * l->a->words), memcpy(l->deferred_raw, l->raw, 8 * l->a->words);
   else if (broadcast) ja_del(l->deferred_uni, slot);
@@ -462,6 +462,10 @@ static void begin_instruction(struct lw *l, const struct ja_block *b, uint32_t k
   lw_leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
   j->b = on;
 }
+static bool makes_ramp(const struct lw *l) {
+  uint32_t s[JA_MAX_TOUCH];
+  return l->a->ramps && !l->one_lane && ja_defs(l->a, l->ins, s) == 1 && l->ramps_after[s[0]];
+}
 /* Builds instruction k of the block, which is not its last. */
 static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, const uint64_t *live) {
   const struct ja *a = l->a;
@@ -470,6 +474,8 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   ja_float_step(a, l->ins, b->preserved, l->flt, l->raw_after);
   memcpy(l->uni_after, l->uni, 8 * a->words);
   ja_uniform_step(a, l->ins, b->preserved, l->uni_after);
+  memcpy(l->ramps_after, l->ramps, sizeof *l->ramps * a->nslots);
+  ja_ramp_step(a, l->ins, b->preserved, l->uni, l->ramps_after);
   gcc_jit_block_add_comment(j->b, NULL, l->ins->o->id);
   lw_counters_guard(l);
   lw_counters_access(l);
@@ -477,7 +483,8 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   l->moving =
       l->addend[l->ins - a->ins].moves &&
       !ja_has(l->uni_after, ja_slot(a, mx__types[l->ins->o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)));
-  if (can_wait(l, b->first + k, l->ndeferred, b, live) && !lw_result_uniform(l, 0)) wait(l);
+  if (makes_ramp(l)) lw_ramp_build(l, k);
+  else if (can_wait(l, b->first + k, l->ndeferred, b, live) && !lw_result_uniform(l, 0)) wait(l);
   else if (l->ins->op == MX_NANOSLEEP) sleep_step(l);
   else {
     if (l->ins->by_checker || !(l->ins->o->cls == MX_MEM ? lw_memory(l) || lw_atomic(l) ||
@@ -490,6 +497,7 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   l->moving = false;
   memcpy(l->uni, l->uni_after, 8 * a->words);
   memcpy(l->raw, l->raw_after, 8 * a->words);
+  memcpy(l->ramps, l->ramps_after, sizeof *l->ramps * a->nslots);
 }
 void lw_instruction(struct lw *l, const struct ja_block *b, uint32_t k, uint64_t *live) {
   begin_instruction(l, b, k, live);
@@ -503,6 +511,8 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
   uint64_t *before = lw_need(4 * bytes);
   memcpy(before, l->uni, bytes), memcpy(before + a->words, l->flt, bytes), memcpy(before + 2 * a->words, l->raw, bytes);
   memcpy(before + 3 * a->words, l->saved, bytes);
+  int64_t *ramps = lw_need(sizeof *ramps * (a->nslots + 1u));
+  memcpy(ramps, l->ramps, sizeof *ramps * a->nslots);
   gcc_jit_block *version[LW_VERSIONS] = {lw_new_block(l, "otherwise"), run->guesses ? lw_new_block(l, "guessed") : NULL,
                                          run->tile ? lw_new_block(l, "tile") : NULL};
   gcc_jit_block *behind = lw_new_block(l, "behind");
@@ -530,6 +540,7 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
     memcpy(l->uni, before, bytes), memcpy(l->flt, before + a->words, bytes),
         memcpy(l->raw, before + 2 * a->words, bytes);
     memcpy(l->saved, before + 3 * a->words, bytes);
+    memcpy(l->ramps, ramps, sizeof *ramps * a->nslots);
     l->block_masks_stored = mask_stored;
     lw_run_version_begin(l);
     for (uint32_t k = run->first - b->first; k < run->end - b->first;) {
@@ -543,7 +554,7 @@ static void build_run(struct lw *l, const struct ja_block *b, struct lw_run *run
   l->run = NULL;
   l->block_masks_stored = mask_stored;
   j->b = behind;
-  free(before);
+  free(before), free(ramps);
 }
 
 /* Where a block has many accesses to memory, the functions that they call find the active lanes' masks in memory: that
@@ -573,6 +584,7 @@ static void build_block(struct lw *l, uint32_t number) {
   memcpy(l->flt, b->float_in, 8 * a->words);
   memcpy(l->raw, b->raw_in, 8 * a->words);
   memcpy(l->saved, l->saved_in + (size_t)number * a->words, 8 * a->words);
+  memcpy(l->ramps, b->ramp_in, sizeof *l->ramps * a->nslots);
   /* lanes may meet here: either others are expected, which the machine knows, or the lanes of this code go first */
   if (b->meets) {
     gcc_jit_block *meet = lw_new_block(l, "meet"), *on = lw_new_block(l, "body");
@@ -636,11 +648,14 @@ static void build_block(struct lw *l, uint32_t number) {
       ja_float_step(a, l->ins, b->preserved, l->flt, l->raw_after);
       memcpy(l->uni_after, l->uni, 8 * a->words);
       ja_uniform_step(a, l->ins, b->preserved, l->uni_after);
+      memcpy(l->ramps_after, l->ramps, sizeof *l->ramps * a->nslots);
+      ja_ramp_step(a, l->ins, b->preserved, l->uni, l->ramps_after);
       ended = true;
       if (!(waits ? wait_step : sync_step)(l, k)) break;
       lw_saved_step(l);
       memcpy(l->uni, l->uni_after, 8 * a->words);
       memcpy(l->raw, l->raw_after, 8 * a->words);
+      memcpy(l->ramps, l->ramps_after, sizeof *l->ramps * a->nslots);
       lw_edge(l, b->succ[0], false);
       break;
     }
@@ -653,7 +668,7 @@ static void build_block(struct lw *l, uint32_t number) {
       continue;
     }
     if (l->kernel && !a->checked && (l->ins->op == MX_EXIT || l->ins->op == MX_RET)) {
-      leave_where(l, is_diverged(l, false), k);
+      lw_leave_where(l, is_diverged(l, false), k);
       done(l, k + 1);
       ended = true;
       break;
@@ -767,6 +782,8 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->uni_after = lw_need(8 * a->words);
   l->flt = lw_need(8 * a->words), l->raw = lw_need(8 * a->words), l->raw_after = lw_need(8 * a->words);
   l->written = lw_need(8 * a->words);
+  l->ramps = lw_need(sizeof *l->ramps * (a->nslots + 1)), l->ramps_after = lw_need(sizeof *l->ramps * (a->nslots + 1));
+  l->first = lw_need(sizeof *l->first * (a->nslots + 1));
   l->deferred_uni = lw_need(8 * a->words), l->deferred_raw = lw_need(8 * a->words);
   l->shapes = lw_need(sizeof *l->shapes * (a->nslots + 1));
   l->known_rows = lw_need(sizeof *l->known_rows * (a->nslots + 1));

@@ -93,6 +93,7 @@ struct lw {
   /* by slot: the vectors of its chunks, two for each chunk of a 64-bit slot; created when first used */
   gcc_jit_lvalue *(*v)[2 * LW_CHUNKS];
   gcc_jit_lvalue **u;              /* by slot, where it is uniform: its one value */
+  gcc_jit_lvalue **first;          /* by slot, where it is a ramp: lane 0's number; see ramp_slots.c */
   gcc_jit_block **head, **entry;   /* by block */
   gcc_jit_lvalue *tid_consecutive; /* see lw_tid_consecutive(); NULL: not asked for yet */
   gcc_jit_block *ended;            /* where code goes when all lanes have ended; NULL: not needed so far */
@@ -127,7 +128,9 @@ struct lw {
   bool held; /* the guard was copied, since one of the instruction's results overwrites its slot */
   /* uniform slots before and after the instruction; live slots before it, and at the end of the block */
   uint64_t *uni, *uni_after, *live, *live_end;
-  uint64_t *integers; /* slots that may hold an integer's bits: denormals.c */
+  int64_t *ramps, *ramps_after; /* by slot: the strides of ramps, before and after the instruction; else 0 */
+  bool ramp_built;              /* the result just built is a ramp */
+  uint64_t *integers;           /* slots that may hold an integer's bits: denormals.c */
   /* as float_in and raw_in of struct ja_block, before the instruction; raw also after it */
   uint64_t *flt, *raw, *raw_after;
   struct lw_exits *exits;
@@ -230,6 +233,14 @@ gcc_jit_rvalue *lw_guard(struct lw *l, unsigned chunk);
 void lw_hold_guard(struct lw *l);
 /* The lanes that the instruction acts on: active, and its guard holds. */
 gcc_jit_rvalue *lw_lanes(struct lw *l, unsigned chunk);
+/* ramp_slots.c. lw_ramp_first: the number of lane 0 in a slot that is a ramp. lw_ramp_value: a chunk of it.
+ * lw_ramp_spread: writes its chunks. lw_ramp_operand: the stride of operand k, if it is a ramp; else 0. lw_ramp_build:
+ * builds instruction number k of the block, whose result is a ramp. */
+gcc_jit_lvalue *lw_ramp_first(struct lw *l, uint32_t slot);
+jv lw_ramp_value(struct lw *l, uint32_t slot, unsigned chunk);
+void lw_ramp_spread(struct lw *l, uint32_t slot);
+int64_t lw_ramp_operand(const struct lw *l, unsigned k);
+void lw_ramp_build(struct lw *l, uint32_t k);
 /* Writes a chunk of result k; a uniform result is written once. */
 void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val);
 /* The same for half 0 or 1 of a .b128, which occupies two slots; such an operand is never a literal. */
@@ -269,6 +280,9 @@ void lw_end_with_fallback(struct lw *l, gcc_jit_block *slow, gcc_jit_block *end)
 /* exits.c: builds the exit from j->b, `done` instructions of the block having been executed; `live` and `uni` describe
  * the slots at that point. */
 void lw_exits_begin(struct lw *l);
+/* Leaves the code before the current instruction, which has that number in its block, where `cond` holds (NULL:
+ * never). */
+void lw_leave_where(struct lw *l, gcc_jit_rvalue *cond, uint32_t number_in_block);
 void lw_leave(struct lw *l, enum mx_jit_exit kind, uint32_t pc, uint32_t done, const uint64_t *live,
               const uint64_t *uni);
 /* Before an instruction that the interpreter's body does: its operands are spilled, and its results are reloaded behind
@@ -324,7 +338,10 @@ gcc_jit_rvalue *lw_loop_first(struct lw *l, uint32_t slot); /* the first lane's 
 gcc_jit_rvalue *lw_loop_row_get(struct lw *l, unsigned row);
 /* whether the loop is unrolled, and which chunk is being built */
 bool lw_loop_unrolled(const struct lw *l, unsigned *chunk);
+/* The number of the current chunk's first lane, in a loop that is not unrolled. */
+gcc_jit_rvalue *lw_loop_lane(struct lw *l);
 /* exits.c: where the spill area has a slot's cells. */
+gcc_jit_lvalue *lw_cell_first(struct lw *l, uint32_t slot); /* the place of a ramp's number there */
 uint32_t lw_cell_offset(struct lw *l, uint32_t slot);
 /* exits.c: part h of a slot's cell for the chunk whose part of the spill area the pointer has advanced to. lw_loop_row:
  * the same for a row of a run. lw_block_mask: the same for the active lanes' mask, which loops and functions of
@@ -546,7 +563,7 @@ void lw_gather(struct lw *l, unsigned out, gcc_jit_rvalue *base, gcc_jit_rvalue 
                gcc_jit_rvalue *lanes, unsigned type);
 void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
                 gcc_jit_rvalue *lanes, unsigned type);
-gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned stride, bool wide);
+gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, uint64_t stride, bool wide);
 /* memory.c: builds a load or store; false: it has no native form here, and nothing was built. */
 bool lw_memory(struct lw *l);
 /* Whether an access to pairs or quads is made as one to words, or halves of them, that consist of these elements. */

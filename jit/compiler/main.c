@@ -127,29 +127,32 @@ const char *__asan_default_options(void) { return "detect_leaks=0"; }
 #endif
 
 static int usage(FILE *to, int status) {
-  fputs("mx-jitc -o kernel.so module.mxb KERNEL\n"
-        "Compiles kernel KERNEL (a name or a function number) of a module for libmx, which runs this by itself.\n"
-        "  -o FILE        the shared object to write\n"
-        "  --level LEVEL  code for CPUs of level v2, v3 or v4 (default: that of this one, or $MX_LEVEL)\n"
-        "  -O N           optimisation level, 0 to 3 (default: 1 and some more)\n"
-        "  --large N      slots of functions with more instructions live in memory, not in registers (default: by "
-        "level)\n"
-        "  --inline N     build calls of functions of up to N words in their place (default: 48; 0: no calls)\n"
-        "  -f OPTION      one more option of the compiler, such as -f-fno-ivopts\n"
-        "  --stops TEXT   code for a debugging session: where it is left\n"
-        "  --lanes N      code for blocks of up to N threads: only the first N lanes of a warp (default: all)\n"
-        "  --counts N     code that counts for a profile: 1: executions and lanes, 2: and pieces of memory; 3: code "
-        "that\n"
-        "                 a checker watches\n"
-        "  --check-list TEXT   which instructions it wants to see besides\n"
-        "  --asm          write assembly instead\n"
-        "  --dump         show what gccjit is told, on standard error\n"
-        "  --dump-cfg     write the graph of blocks for dot, and nothing else\n"
-        "  --dump-plan    write in which order blocks run, and where lanes may be diverged, and nothing else\n"
-        "  --time         show where the time went\n"
-        "  --cpu SECONDS, --memory MIB   limits (default 60, 4096)\n"
-        "  --parent PID   end when the process PID ends, at once if it has ended\n",
-        to);
+  fputs(
+      "mx-jitc -o kernel.so module.mxb KERNEL\n"
+      "Compiles kernel KERNEL (a name or a function number) of a module for libmx, which runs this by itself.\n"
+      "  -o FILE        the shared object to write\n"
+      "  --level LEVEL  code for CPUs of level v2, v3 or v4 (default: that of this one, or $MX_LEVEL)\n"
+      "  -O N           optimisation level, 0 to 3 (default: 1 and some more)\n"
+      "  --large N      slots of functions with more instructions live in memory, not in registers (default: by "
+      "level)\n"
+      "  --inline N     build calls of functions of up to N words in their place (default: 48; 0: no calls)\n"
+      "  -f OPTION      one more option of the compiler, such as -f-fno-ivopts\n"
+      "  --stops TEXT   code for a debugging session: where it is left\n"
+      "  --lanes N      code for blocks of up to N threads: only the first N lanes of a warp (default: all)\n"
+      "  --tid-rows     code for blocks in which, in all warps, %tid.x increases by one from lane to lane, and %tid.y\n"
+      "                 and %tid.z stay the same\n"
+      "  --counts N     code that counts for a profile: 1: executions and lanes, 2: and pieces of memory; 3: code "
+      "that\n"
+      "                 a checker watches\n"
+      "  --check-list TEXT   which instructions it wants to see besides\n"
+      "  --asm          write assembly instead\n"
+      "  --dump         show what gccjit is told, on standard error\n"
+      "  --dump-cfg     write the graph of blocks for dot, and nothing else\n"
+      "  --dump-plan    write in which order blocks run, and where lanes may be diverged, and nothing else\n"
+      "  --time         show where the time went\n"
+      "  --cpu SECONDS, --memory MIB   limits (default 60, 4096)\n"
+      "  --parent PID   end when the process PID ends, at once if it has ended\n",
+      to);
   return status;
 }
 
@@ -211,6 +214,7 @@ int main(int argc, char **argv) {
     PARENT,
     COUNTS,
     LANES,
+    TID_ROWS,
     CHECK_LIST
   };
   static const struct option longs[] = {{"asm", no_argument, 0, ASM},
@@ -226,13 +230,14 @@ int main(int argc, char **argv) {
                                         {"check-list", required_argument, 0, CHECK_LIST},
                                         {"level", required_argument, 0, LEVEL},
                                         {"lanes", required_argument, 0, LANES},
+                                        {"tid-rows", no_argument, 0, TID_ROWS},
                                         {"large", required_argument, 0, MANY},
                                         {"inline", required_argument, 0, INLINE},
                                         {"help", no_argument, 0, 'h'},
                                         {0}};
   const char *out = NULL, *stops = NULL, *check_list = NULL, *cpu_level = mx__level(NULL) ? mx__level(NULL)->name : "";
   int level = -1;
-  bool as_asm = false, dump = false, times = false;
+  bool as_asm = false, dump = false, times = false, tid_rows = false;
   long large = -1, in_line = -1, parent = 0;
   unsigned long cpu = 60, memory = 4096, counts = 0, lanes = 0;
   void (*show)(const struct ja *a, FILE *to) = NULL;
@@ -254,6 +259,7 @@ int main(int argc, char **argv) {
     case TIME: times = true; break;
     case CPU: cpu = strtoul(optarg, NULL, 10); break;
     case LEVEL: cpu_level = optarg; break;
+    case TID_ROWS: tid_rows = true; break;
     case LANES: lanes = strtoul(optarg, NULL, 10); break;
     case INLINE: in_line = strtol(optarg, NULL, 10); break;
     case COUNTS: counts = strtoul(optarg, NULL, 10); break;
@@ -312,7 +318,7 @@ int main(int argc, char **argv) {
   struct ja_unit unit;
   if (!ja_unit_make(&unit, im, kernel, stops, (unsigned)counts, (uint32_t)lanes))
     return fputs("mx-jitc: out of memory\n", stderr), 4;
-  unit.check_list = check_list;
+  unit.check_list = check_list, unit.tid_rows = tid_rows;
   if (in_line >= 0) unit.in_line = (uint32_t)in_line;
   /* Level 2 costs 1.6 times as much as 1, and nearly all that it gains (loops up to twice as fast) comes from these
    * two. Without the first one, gcc emits no vzeroupper before calls of code that uses SSE, such as the machine's,

@@ -37,6 +37,15 @@ static void read_cache(struct lw *l, struct memory_bounds *p, bool write) {
   p->lo = jx_keep(j, cached(l, MX_AT(bounds, lo), j->t_u64));
   p->host = jx_keep(j, cached(l, MX_AT(bounds, host), j->t_u64));
 }
+/* The bounds of all of the block's shared memory, which need not be found first. */
+static void whole_window(struct lw *l, struct memory_bounds *p) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, MX_AT(exec, launch), j->t_pu8)),
+                 *bytes = jx_rv(lw_field(l, launch, MX_AT(launch, shared_bytes), j->t_u32));
+  p->span = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, bytes, j->t_u64));
+  p->lo = lw_u64(l, 0);
+  p->host = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_u64)));
+}
 /* The last address in bounds for so many bytes: negative if there is none. */
 static void last_address(struct lw *l, struct memory_bounds *p, unsigned bytes) {
   p->limit = jx_keep(&l->j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, lw_u64(l, bytes)));
@@ -68,10 +77,13 @@ static gcc_jit_rvalue *byte_pointer(struct lw *l, gcc_jit_rvalue *host) {
 }
 
 /* A vector of first * bytes, (first + 1) * bytes, and so on: each lane's offset in a row of elements of that size. */
-gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, unsigned bytes, bool wide) {
+gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, uint64_t bytes, bool wide) {
   gcc_jit_rvalue *e[JX_MOST_LANES];
   const unsigned n = wide ? l->j.w / 2 : l->j.w;
-  for (unsigned k = 0; k < n; k++) e[k] = jx_int(&l->j, wide ? l->j.t_u64 : l->j.t_u32, (uint64_t)(first + k) * bytes);
+  for (unsigned k = 0; k < n; k++) {
+    const uint64_t v = (first + k) * bytes;
+    e[k] = jx_int(&l->j, wide ? l->j.t_u64 : l->j.t_u32, wide ? v : (uint32_t)v);
+  }
   return gcc_jit_context_new_rvalue_from_vector(l->j.c, NULL, jx_vector(&l->j, wide), (int)n, e);
 }
 /* Puts an element just loaded into result `out`; elements of 8 and 16 bits arrive zero-extended to 32 bits. */
@@ -636,6 +648,20 @@ static void in_one_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalu
   }
 }
 
+/* A condition: a row of so many bytes for each lane, which begins at the device's address `start`, is not within bounds
+ * or not aligned, or the highest bit of `wrong` is set (NULL: it is not). */
+static gcc_jit_rvalue *row_misses(struct lw *l, const struct memory_bounds *p, gcc_jit_rvalue *start, unsigned bytes,
+                                  gcc_jit_rvalue *wrong) {
+  struct jx *j = &l->j;
+#define OP(op_, x_, y_) u64_op(l, GCC_JIT_BINARY_OP_##op_, x_, y_)
+  gcc_jit_rvalue *last = jx_keep(j, OP(MINUS, p->span, lw_u64(l, (uint64_t)l->a->lanes * bytes))),
+                 *at = jx_keep(j, OP(MINUS, start, p->lo));
+  gcc_jit_rvalue *misses = OP(BITWISE_OR, OP(BITWISE_OR, last, at), OP(MINUS, last, at));
+  if (wrong) misses = OP(BITWISE_OR, wrong, misses);
+  if (bytes == 1) return lw_is_negative(l, misses);
+  return lw_wrong_or_odd(l, misses, OP(BITWISE_AND, start, lw_u64(l, bytes - 1)));
+#undef OP
+}
 /* The stride between the numbers of adjacent lanes if the access is a row; 0: it is most likely none. */
 static unsigned row_stride(const struct lw_base *base, unsigned bytes) {
   return bytes % base->post_scale || base->index_loaded ? 0 : (unsigned)(bytes / base->post_scale);
@@ -654,18 +680,11 @@ static void by_index(struct lw *l, const struct lw_access *ac, struct memory_bou
     const struct lw_known_row row = lw_number_row(l, base->slot, stride, index, lanes, ac->guarded);
     const bool elements = ac->n > 1 ? has_elements(l, ac) : !is_narrow(ac) || gathers_narrow(l, ac);
     gcc_jit_block *in_row = lw_new_block(l, "piece"), *others = elements ? lw_new_block(l, "others") : ac->slow;
-    gcc_jit_rvalue *start = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, row.first, scale), off)),
-                   *all = lw_u64(l, (more + 1ull) * ac->bytes);
+    gcc_jit_rvalue *start = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, row.first, scale), off));
     /* the last number is not negative either, so that signed and unsigned agree */
-    gcc_jit_rvalue *no = lw_either(
-        l, row.scattered, lw_compare(l, GCC_JIT_COMPARISON_GT, row.first, lw_u64(l, INT32_MAX - more * stride)));
-    no = lw_either(l, no, lw_compare(l, GCC_JIT_COMPARISON_LT, p->span, all));
-    no = lw_either(l, no,
-                   lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p->lo),
-                              u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, all)));
-    no = lw_either(l, no,
-                   lw_compare(l, GCC_JIT_COMPARISON_NE,
-                              u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
+    gcc_jit_rvalue *room = u64_op(l, GCC_JIT_BINARY_OP_MINUS, lw_u64(l, INT32_MAX - more * stride), row.first),
+                   *wrong = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, row.first, room);
+    gcc_jit_rvalue *no = lw_either(l, row.scattered, row_misses(l, p, start, ac->bytes, wrong));
     if ((ac->n > 1 && !ac->load) || stores_all(l, ac)) no = lw_either(l, no, not_all(l, ac->guarded, lanes));
     lw_split(l, lw_rare(l, no), others, in_row);
     j->b = in_row;
@@ -757,6 +776,10 @@ static void by_distance(struct lw *l, const struct lw_access *ac, const struct m
   lw_element_by_element(l, ac, host, index, 1, lanes);
   lw_go(l, ac->end);
 }
+/* Whether the address is a ramp that makes a row. */
+static bool is_certain(const struct lw *l, const struct lw_access *ac) {
+  return lw_ramp_operand(l, ac->at) == (int64_t)ac->bytes;
+}
 /* A row: all lanes of the warp in one piece. */
 static void by_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
@@ -770,22 +793,18 @@ static void by_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *o
     return;
   }
   gcc_jit_rvalue *scattered, *start = row_start(l, ac, off, &scattered);
-  read_cache(l, &p, !ac->load);
-  gcc_jit_rvalue *bad = lw_either(l, limit(l, &p, ac->bytes), scattered);
-  gcc_jit_rvalue *reach = lw_u64(l, (uint64_t)(l->a->lanes - 1) * ac->bytes);
-  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_LT, p.limit, reach));
-  bad = lw_either(l, bad,
-                  lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start, p.lo),
-                             u64_op(l, GCC_JIT_BINARY_OP_MINUS, p.limit, reach)));
-  bad = lw_either(l, bad,
-                  lw_compare(l, GCC_JIT_COMPARISON_NE,
-                             u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
+  if (is_certain(l, ac) && mx_w_mod(*l->ins->w) >> 2 == MX_SHARED) whole_window(l, &p);
+  else read_cache(l, &p, !ac->load);
+  gcc_jit_rvalue *bad = row_misses(l, &p, start, ac->bytes, NULL);
+  if (!is_certain(l, ac)) bad = lw_either(l, scattered, bad);
   if (stores_all(l, ac) || (ac->n > 1 && !ac->load)) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes));
-  gcc_jit_block *fast = lw_new_block(l, "fast"),
-                *others = cls == MX_R64 && has_elements(l, ac) ? lw_new_block(l, "others") : ac->slow;
+  gcc_jit_block *fast = lw_new_block(l, "fast"), *others = cls == MX_R64 && !is_certain(l, ac) && has_elements(l, ac)
+                                                               ? lw_new_block(l, "others")
+                                                               : ac->slow;
   lw_split(l, lw_rare(l, bad), others, fast);
   if (others != ac->slow) {
     j->b = others;
+    last_address(l, &p, ac->bytes);
     by_distance(l, ac, &p, slot, off, lanes);
   }
   j->b = fast;

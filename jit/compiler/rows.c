@@ -43,11 +43,6 @@ static gcc_jit_rvalue *earlier_operand(struct lw *l, const struct ja_ins *i, uns
   gcc_jit_rvalue *v = jv_scalar(j, lw_operand_of(l, i, o));
   return jx_wide(i->o->opnd[o].type) ? gcc_jit_context_new_cast(j->c, NULL, v, j->t_u64) : sign_extended(l, v);
 }
-/* Whether an instruction that widens a number extends its sign. */
-static bool extends_sign(const struct ja_ins *i, unsigned operand) {
-  return i->form == MX_FORM_EXTEND ? mx__extension(i->op, mx_w_mod(*i->w)) == MX_EXTENDS_SIGN
-                                   : jx_signed(i->o->opnd[operand].type);
-}
 /* How instruction k computes its result of the value of one slot, *from. */
 static bool is_step(const struct lw *l, uint32_t k, struct lw_addressing *by, uint32_t *from) {
   const struct ja *a = l->a;
@@ -66,7 +61,7 @@ static void step(struct lw *l, uint32_t k, const struct lw_addressing *by, gcc_j
   struct jx *j = &l->j;
   const bool wide = ja_result_bits(&l->a->ins[k]) == 64;
   if (by->sign_extends) { /* none of the lanes' numbers may have wrapped, as numbers of the type that is extended */
-    const bool with_sign = extends_sign(&l->a->ins[k], by->from);
+    const bool with_sign = ja_extends_sign(&l->a->ins[k]);
     const uint64_t reach = (uint64_t)(l->a->lanes - 1) * row->stride;
     if (!with_sign)
       row->first = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, row->first, lw_u64(l, UINT32_MAX)));
@@ -196,16 +191,27 @@ static struct lw_known_row test(struct lw *l, uint32_t slot, unsigned stride) {
     index[c] = jx_keep(&l->j, lw_get(l, slot, MX_T_u32, c).r[0]), lanes[c] = jx_rv(l->cm[c]);
   return note(l, slot, test_numbers(l, stride, true, index, lanes));
 }
+/* A row that is certain: a ramp. */
+static bool is_ramp(struct lw *l, uint32_t slot, unsigned stride, struct lw_known_row *row) {
+  if (l->one_lane || l->ramps[slot] != (int64_t)stride) return false;
+  gcc_jit_rvalue *first = jx_keep(&l->j, jx_rv(lw_ramp_first(l, slot)));
+  *row = (struct lw_known_row){.stride = stride,
+                               .scattered = jx_int(&l->j, l->j.t_bool, 0),
+                               .first = is_wide(l, slot) ? first : jx_keep(&l->j, sign_extended(l, first))};
+  return true;
+}
 struct lw_known_row lw_number_row(struct lw *l, uint32_t slot, unsigned stride, gcc_jit_rvalue *const *index,
                                   gcc_jit_rvalue *const *lanes, bool guarded) {
   const uint32_t here = (uint32_t)(l->ins - l->a->ins);
   struct lw_known_row row;
+  if (is_ramp(l, slot, stride, &row)) return row;
   if (row_before(l, here, slot, stride, MOST_STEPS, false, &row)) return note(l, slot, row);
   row = test_numbers(l, stride, is_certain(l, slot, stride), index, lanes);
   return guarded ? row : note(l, slot, row);
 }
 struct lw_known_row lw_address_row(struct lw *l, uint32_t slot, unsigned stride) {
   struct lw_known_row row;
+  if (is_ramp(l, slot, stride, &row)) return row;
   if (!row_before(l, (uint32_t)(l->ins - l->a->ins), slot, stride, MOST_STEPS, true, &row)) abort(); /* it is there */
   return note(l, slot, row);
 }

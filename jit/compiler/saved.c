@@ -48,29 +48,36 @@ static bool must_store_on(const struct lw *l, uint32_t from, uint32_t to) {
   return l->steadies[to] && !jg_dominates(l->a, to, from) && l->a->blocks[from].converged;
 }
 
-/* Computes which slots' cells are current at the end of block b; uni, raw: the sets there. */
-static void at_end(const struct lw *l, uint32_t b, uint64_t *saved, uint64_t *uni, uint64_t *flt, uint64_t *raw) {
+/* Computes which slots' cells are current at the end of block b; uni, raw, ramps: the sets there. */
+static void at_end(const struct lw *l, uint32_t b, uint64_t *saved, uint64_t *uni, uint64_t *flt, uint64_t *raw,
+                   int64_t *ramps) {
   const struct ja *a = l->a;
   const struct ja_block *bl = &a->blocks[b];
   memcpy(saved, l->saved_in + (size_t)b * a->words, 8 * a->words);
   memcpy(uni, bl->uni_in, 8 * a->words), memcpy(flt, bl->float_in, 8 * a->words), memcpy(raw, bl->raw_in, 8 * a->words);
+  memcpy(ramps, bl->ramp_in, sizeof *ramps * a->nslots);
   for (uint32_t k = bl->first; k < bl->end; k++) {
     transfer(a, &a->ins[k], saved);
+    ja_ramp_step(a, &a->ins[k], bl->preserved, uni, ramps);
     ja_uniform_step(a, &a->ins[k], bl->preserved, uni);
     ja_float_step(a, &a->ins[k], bl->preserved, flt, raw);
   }
 }
 /* Of these, the slots that are in the form which block `to` expects. */
 static uint64_t fitting(const struct ja *a, uint32_t to, uint32_t w, const uint64_t *saved, const uint64_t *uni,
-                        const uint64_t *raw) {
+                        const uint64_t *raw, const int64_t *ramps) {
   const struct ja_block *t = &a->blocks[to];
-  return saved[w] & ~(uni[w] & ~t->uni_in[w]) & ~(raw[w] & ~t->raw_in[w]);
+  uint64_t spread = 0; /* ramps that become vectors */
+  for (uint32_t s = 64 * w; a->ramps && s < 64 * w + 64 && s < a->nslots; s++)
+    spread |= (uint64_t)(ramps[s] && !t->ramp_in[s]) << s % 64;
+  return saved[w] & ~(uni[w] & ~t->uni_in[w]) & ~(raw[w] & ~t->raw_in[w]) & ~spread;
 }
 
 void lw_saved_find(struct lw *l) {
   const struct ja *a = l->a;
   uint64_t *saved = lw_need(8 * 4 * (size_t)a->words), *uni = saved + a->words, *flt = uni + a->words,
            *raw = flt + a->words;
+  int64_t *ramps = lw_need(sizeof *ramps * (a->nslots + 1u));
   for (uint32_t b = 0; b < a->nblocks; b++) l->steadies[b] = l->kernel && has_barriers(a, b);
   memset(l->saved_in, 0xFF, 8 * (size_t)a->words * a->nblocks);
   for (bool again = true; again;) {
@@ -78,10 +85,10 @@ void lw_saved_find(struct lw *l) {
     for (uint32_t b = 0; b < a->nblocks; b++) {
       const struct ja_block *bl = &a->blocks[b];
       if (!goes_on(a, bl)) continue;
-      at_end(l, b, saved, uni, flt, raw);
+      at_end(l, b, saved, uni, flt, raw, ramps);
 #define FLOW(s_) \
   for (uint32_t w = 0; w < a->words && !must_store_on(l, b, s_); w++) { \
-    uint64_t *in = &l->saved_in[(size_t)(s_)*a->words + w], now = *in & fitting(a, s_, w, saved, uni, raw); \
+    uint64_t *in = &l->saved_in[(size_t)(s_)*a->words + w], now = *in & fitting(a, s_, w, saved, uni, raw, ramps); \
     again |= now != *in; \
     *in = now; \
   }
@@ -89,12 +96,12 @@ void lw_saved_find(struct lw *l) {
 #undef FLOW
     }
   }
-  free(saved);
+  free(saved), free(ramps);
 }
 
 void lw_saved_step(struct lw *l) { transfer(l->a, l->ins, l->saved); }
 bool lw_saved(const struct lw *l, uint32_t slot, uint32_t to) {
-  return fitting(l->a, to, slot / 64, l->saved, l->uni, l->raw) >> (slot % 64) & 1;
+  return fitting(l->a, to, slot / 64, l->saved, l->uni, l->raw, l->ramps) >> (slot % 64) & 1;
 }
 bool lw_must_store(const struct lw *l, uint32_t slot, uint32_t to) {
   return must_store_on(l, l->block, to) && ja_has(l->saved_in + (size_t)to * l->a->words, slot) &&

@@ -250,6 +250,7 @@ static unsigned access_cost(const struct lw *l, const struct access *ld, bool th
   const unsigned lanes = a->lanes;
   *steady = base->steady && !l->run_member[k];
   if (lw_uniform_at(a, ld->block, k, ld->at)) return WARP_OP;
+  if (a->address_ramp[k] && a->address_ramp[k] == (int64_t)jx_bitsof(ac.type) / 8 * ac.elements) return IN_ROWS * lanes;
   if (jx_bitsof(ac.type) < 32) return BY_BODY;
   if (ac.elements > 1) return gathered(l, ld);
   if (l->run_member[k] && l->runs[ld->block].row[l->run_member[k] - 1].kind == LW_SCATTERED) return gathered(l, ld);
@@ -432,10 +433,11 @@ static void find_slots(const struct ja *a, struct lw_scalar_loop *p) {
 }
 /* Whether the loop uses slots that this form does not support. */
 static bool has_odd_slots(const struct lw *l, const struct lw_scalar_loop *p) {
-  const struct ja_block *end = &l->a->blocks[p->behind];
+  const struct ja_block *head = &l->a->blocks[p->head], *end = &l->a->blocks[p->behind];
   for (uint32_t s = 0; s < l->a->nslots; s++)
-    if (ja_has(p->out, s) && ja_has(end->live_in, s) &&
-        (ja_has(end->uni_in, s) || ja_has(p->moved, s) || lw_shape_asked(l, s, p->behind)))
+    if (ja_has(p->out, s) && ((ja_has(end->live_in, s) && (ja_has(end->uni_in, s) || ja_has(p->moved, s) ||
+                                                           end->ramp_in[s] || lw_shape_asked(l, s, p->behind))) ||
+                              (ja_has(head->live_in, s) && head->ramp_in[s])))
       return true;
   return false;
 }

@@ -609,6 +609,13 @@ static void make_stores(struct lw *l, const struct lw_scalar_loop *p) {
 }
 
 /* ---- before the loop, and behind it -----------------------------------------------------------------------------*/
+static void bring_ramp(struct lw *l, const struct lw_scalar_loop *p, uint32_t s) {
+  const unsigned parts = lw_class(l->a, s) == MX_R64 ? 2 : 1;
+  for (unsigned c = 0; c < l->nc; c++) {
+    const jv v = lw_ramp_value(l, s, c);
+    for (unsigned h = 0; h < parts; h++) jx_set(&l->j, turn_cell(l, p, s, parts * c + h), v.r[h]);
+  }
+}
 /* Stores the values with which lanes begin where each lane's turn finds its own. */
 static void bring_slots(struct lw *l, struct lw_scalar_loop *p) {
   const struct ja *a = l->a;
@@ -618,7 +625,8 @@ static void bring_slots(struct lw *l, struct lw_scalar_loop *p) {
     const bool here = ja_has(p->in, s), one = here && ja_has(a->blocks[p->head].uni_in, s);
     if (one) continue; /* bring_uniform() does these */
     if (lw_class(a, s) != MX_PRED) {
-      if (here && (p->beside || !ja_has(l->saved, s))) move(l, p, false, s);
+      if (here && l->ramps[s]) bring_ramp(l, p, s);
+      else if (here && (p->beside || !ja_has(l->saved, s))) move(l, p, false, s);
       continue;
     }
     gcc_jit_rvalue *m[LW_CHUNKS];
@@ -737,10 +745,12 @@ static void leave_loop(struct lw *l, struct lw_scalar_loop *p) {
   for (uint32_t s = 0; s < a->nslots; s++)
     if (ja_has(p->out, s)) {
       ja_del(l->uni, s);
+      l->ramps[s] = 0;
       if (!ja_has(end->raw_in, s)) ja_del(l->raw, s);
     }
   lw_edge(l, p->behind, false);
   memcpy(l->uni, h->uni_in, 8 * a->words), memcpy(l->raw, h->raw_in, 8 * a->words);
+  memcpy(l->ramps, h->ramp_in, sizeof *l->ramps * a->nslots);
   j->b = some;
   part_from(l, p);
   for (uint32_t s = 0; s < a->nslots; s++) {
@@ -764,6 +774,7 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   l->ins = &a->ins[h->first];
   memcpy(l->uni, h->uni_in, 8 * a->words), memcpy(l->flt, h->float_in, 8 * a->words),
       memcpy(l->raw, h->raw_in, 8 * a->words);
+  memcpy(l->ramps, h->ramp_in, sizeof *l->ramps * a->nslots);
   memcpy(l->saved, l->saved_in + (size_t)head * a->words, 8 * a->words);
   j->b = p->start;
   struct lw *one = &p->one;
@@ -772,6 +783,7 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   one->j.fn = j->fn;
   turn_to(one, l);
   one->nc = 1, one->one_lane = true, one->slots_spilled = false;
+  one->ramps = lw_need(2 * sizeof *one->ramps * (a->nslots + 1u)), one->ramps_after = one->ramps + a->nslots;
   p->beside = l->slots_spilled;
   one->f = lw_need(sizeof *one->f * (a->nslots + 1));
   one->u = lw_need(sizeof *one->u * (a->nslots + 1));
@@ -879,5 +891,5 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   leave_loop(l, p);
   p->one_by_one = false;
   for (unsigned n = 0; n < p->nblocks; n++) free(p->numbers_in[n]);
-  free(sets), free(one->u), free(one->f);
+  free(sets), free(one->u), free(one->f), free(one->ramps);
 }

@@ -290,6 +290,10 @@ static void find_first_copies(struct lw *l) {
   free(known);
 }
 
+/* Whether the address is a ramp that makes a row: such accesses need no shape. */
+static bool is_row(const struct ja *a, uint32_t k, const struct mx_row_access *ac) {
+  return a->address_ramp[k] && a->address_ramp[k] == (int64_t)jx_bitsof(ac->type) / 8 * ac->elements;
+}
 #define MOST_BLOCKS 200u /* of functions in which shapes are looked for */
 void lw_shapes_find(struct lw *l) {
   const struct ja *a = l->a;
@@ -301,7 +305,7 @@ void lw_shapes_find(struct lw *l) {
       const unsigned bits = jx_bitsof(ac.type);
       struct lw_base *base = &l->based[k];
       if (lw_copies_whole(i->op)) find_copy(l, b, k, NULL);
-      if (l->run_member[k] || (ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) ||
+      if (l->run_member[k] || is_row(a, k, &ac) || (ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) ||
           (ac.elements == 1 ? bits > 64 : !lw_is_packed(&ac) && (bits != 32 || ac.elements > 4)))
         continue;
       const uint32_t at = slot_of(a, i, ac.kind == MX_ACCESS_LOAD ? ac.elements : 0);
@@ -518,7 +522,12 @@ static void update(struct lw *l, uint32_t slot) {
     return;
   }
   gcc_jit_rvalue *tmp = jx_keep(j, lw_at(l, l->x, MX_AT(exec, tmp))), *m[LW_CHUNKS];
-  for (unsigned k = 0; k < (wide ? 2 * l->nc : l->nc); k++)
+  for (unsigned c = 0; l->ramp_built && c < l->nc; c++) {
+    const jv v = lw_ramp_value(l, slot, c);
+    for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
+      jx_set(j, lw_vector(l, tmp, j->bytes * (wide ? 2 * c + h : c), wide), v.r[h]);
+  }
+  for (unsigned k = 0; !l->ramp_built && k < (wide ? 2 * l->nc : l->nc); k++)
     jx_set(j, lw_vector(l, tmp, j->bytes * k, wide), jx_rv(lw_var(l, slot, k)));
   for (unsigned c = 0; c < l->nc; c++) m[c] = jx_rv(l->cm[c]);
   const uint32_t form = j->w * 2 + wide + (sh->steps ? MX_JIT_WANTS_STEPS : 0);

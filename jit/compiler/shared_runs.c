@@ -156,12 +156,13 @@ static void find_run(struct lw *l, uint32_t b, int32_t *at) {
     const struct ja_ins *i = &a->ins[k];
     if (run->n && (i->kind == JA_CALLS || i->kind == JA_RETURNS || i->o->flags & MX_F_SYNC || ja_always_leaves(i)))
       break; /* an instruction that is not built like others ends the run */
-    if (!find_number(a, bl, k, &n) || (run->n && k - run->first > MOST)) continue;
+    if (!find_number(a, bl, k, &n) || a->address_ramp[k] == n.bytes || (run->n && k - run->first > MOST)) continue;
     const int32_t stride = at[n.slot] == UNSET ? 0 : at[n.slot];
     const bool load = mx__row_access[i->op].kind == MX_ACCESS_LOAD, uniform = lw_uniform_at(a, b, k, load ? 1 : 0),
-               near = stride == UNKNOWN && n.bytes == 4 && l->j.isa->choose;
+               near = stride == UNKNOWN && n.bytes == 4 && l->j.isa->choose && !a->address_ramp[k];
     if (uniform && !load) continue;
     const enum lw_run_pattern kind = uniform                      ? LW_UNIFORM
+                                     : a->address_ramp[k]         ? LW_SCATTERED
                                      : stride == 0 && load        ? LW_SAME
                                      : stride == (int32_t)n.bytes ? LW_IN_ROWS
                                      : near                       ? LW_NEAR

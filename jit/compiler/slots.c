@@ -95,10 +95,11 @@ jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk) {
   const unsigned cls = lw_class(l->a, slot);
   jv v = {.t = cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64, .u = ja_has(l->uni, slot)};
   if (v.u) v.r[0] = v.r[1] = jx_bits(&l->j, jx_type(&l->j, v.t), read_once(l, lw_one(l, slot)));
+  else if (!l->one_lane && l->ramps[slot]) v = lw_ramp_value(l, slot, chunk);
   else if (cls == MX_R64)
     for (unsigned h = 0; h < 2; h++) v.r[h] = part(l, slot, 2 * chunk + h);
   else v.r[0] = v.r[1] = part(l, slot, chunk);
-  if (cls == MX_R64) v.low = known_low(l, slot);
+  if (cls == MX_R64 && (v.u || l->one_lane || !l->ramps[slot])) v.low = known_low(l, slot);
   if (type == v.t) return v;
   if (jx_bitsof(type) < 32 && type != MX_T_pred) { /* it is zero-extended, or its reader trims it: widths.c */
     v.t = (uint8_t)type;
@@ -304,7 +305,7 @@ void lw_if_any(struct lw *l, gcc_jit_rvalue *any, unsigned results, gcc_jit_bloc
   l->j.b = none;
   for (unsigned k = 0; k < results; k++) {
     const struct result r = result_of(l, k);
-    const bool as_before = ja_has(l->uni, r.slot) == ja_has(l->uni_after, r.slot) &&
+    const bool as_before = ja_has(l->uni, r.slot) == ja_has(l->uni_after, r.slot) && !l->ramps[r.slot] &&
                            ja_has(l->raw, r.slot) == ja_has(l->raw_after, r.slot);
     for (unsigned c = 0; c < l->nc && !as_before; c++) set_result(l, r, c, old_value(l, r, c));
   }

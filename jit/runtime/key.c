@@ -43,11 +43,11 @@ bool mx__jit_key_make(struct mx_jit_job *job) {
   if (job->lanes) snprintf(lanes, sizeof lanes, "lanes %u\n", job->lanes);
   const int n = asprintf(&job->key.text,
                          "mx %s\nkernel %u %s\nmodule %s, %zu bytes\ntable %016llx\nlayout %016llx\ncpu %s\ncompiler "
-                         "%lld bytes of %lld.%09ld\n%s%s%s%s",
+                         "%lld bytes of %lld.%09ld\n%s%s%s%s%s",
                          mx_version_string(), job->kernel, job->kernel_name, module, job->module_size,
                          (unsigned long long)mx__table_digest(), (unsigned long long)mx__jit_layout(),
                          job->level ? job->level : "none", (long long)s.st_size, (long long)s.st_mtim.tv_sec,
-                         s.st_mtim.tv_nsec, stops, counts, lanes, checks);
+                         s.st_mtim.tv_nsec, stops, counts, lanes, checks, job->tid_rows ? "rows of tid.x\n" : "");
   if (n < 0) return job->key.text = NULL, false;
   job->key.size = (size_t)n;
   hex(job->key.name, XXH3_128bits(job->key.text, job->key.size));

@@ -202,7 +202,8 @@ static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tm
                   number,
                   (char *)(job->stops        ? "--stops"
                            : job->check_list ? "--check-list"
-                                             : NULL), /* sessions are not checked */
+                           : job->tid_rows   ? "--tid-rows"
+                                             : NULL), /* sessions are not checked; neither has such code */
                   (char *)(job->stops ? job->stops : job->check_list),
                   NULL};
   char **env = environment(tmpdir);

@@ -40,6 +40,7 @@ struct mx_jit_kernel {
   unsigned counts; /* as in struct mx_launch, and check_list as well: what its code counts, and lets a checker see */
   const char *check_list; /* the prepared code's */
   unsigned halved;        /* how often a warp's lanes are halved in its code, for blocks with few threads */
+  bool tid_rows;          /* as in struct mx_launch */
   mx_body leave, enter;   /* of a session: bodies of instructions without and with an entry */
   bool wanted;            /* a launch that may use it runs */
   enum state state;
@@ -165,6 +166,7 @@ static struct mx_jit_job job_of(const struct mx_jit *j, const struct mx_jit_kern
                              .check_list = jk->check_list,
                              .lanes = jk->halved ? jk->prep->lanes >> jk->halved : 0,
                              .kernel_name = k->module->image->image.funcs[k->func].name,
+                             .tid_rows = jk->tid_rows,
                              .level = mx__jit_level(),
                              .compiler = j->compiler,
                              .cache = j->cache};
@@ -369,10 +371,11 @@ static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
 
 static mx_status tier_begin(mx_kernel *k, struct mx_launch *l) {
   if (l->jit == MX_JIT_OFF || l->debug) return MX_OK;
-  struct mx_jit_kernel **jk = &k->jit[l->counts][l->halved];
+  struct mx_jit_kernel **jk = &k->jit[l->counts][l->variant];
   if (!*jk && !(*jk = kernel_new(k, l->prep)))
     return l->jit == MX_JIT_ON ? mx__fail_plain(l->device, MX_OUT_OF_MEMORY) : MX_OK;
   (*jk)->counts = l->counts, (*jk)->check_list = l->check_list, (*jk)->halved = l->halved;
+  (*jk)->tid_rows = l->tid_rows;
   return begin(*jk, l);
 }
 
@@ -396,14 +399,14 @@ static void end(struct mx_jit *j, struct mx_jit_kernel *jk) {
 
 static void tier_end(mx_kernel *k, struct mx_launch *l) {
   struct mx_jit *j = k->module->device->jit;
-  if (l->jit == MX_JIT_OFF || !j || !(l->debug || k->jit[l->counts][l->halved])) return;
+  if (l->jit == MX_JIT_OFF || !j || !(l->debug || k->jit[l->counts][l->variant])) return;
   mx__lock(&j->lock);
   if (l->debug) { /* its session has not noticed yet, but nobody may look at it any more */
     if (j->launch == l) end(j, j->of_launch);
     mx__unlock(&j->lock);
     return;
   }
-  struct mx_jit_kernel *jk = k->jit[l->counts][l->halved];
+  struct mx_jit_kernel *jk = k->jit[l->counts][l->variant];
   end(j, jk);
   l->stats.tier = tier_of(jk);
   l->stats.interpreted_ms = jk->spent * 1e3;
@@ -436,8 +439,8 @@ static void forget(struct mx_jit *j, struct mx_jit_kernel *jk) {
 
 static void tier_forget(mx_module *m) {
   for (size_t i = 0; i < m->nkernels; i++)
-    for (unsigned n = 0; n < MX_COUNTS * MX_HALVES; n++) {
-      struct mx_jit_kernel **jk = &m->kernels[i].jit[n / MX_HALVES][n % MX_HALVES];
+    for (unsigned n = 0; n < MX_COUNTS * MX_VARIANTS; n++) {
+      struct mx_jit_kernel **jk = &m->kernels[i].jit[n / MX_VARIANTS][n % MX_VARIANTS];
       if (*jk) forget(m->device->jit, *jk);
       *jk = NULL;
     }

@@ -392,7 +392,7 @@ static void slower_code(void **state) {
   char *text, *before = NULL, *behind = NULL;
   for (int r = 0; r < KEPT; r++) {
     char *more;
-    assert_true(asprintf(&more, "%s  mad.lo.u32 %%v%d, %%i, %d, %d;\n", before ? before : "", r, 2 * r + 3, r) > 0);
+    assert_true(asprintf(&more, "%s  mad.lo.u32 %%v%d, %%t, %d, %d;\n", before ? before : "", r, 2 * r + 3, r) > 0);
     free(before), before = more;
     assert_true(asprintf(&more, "%s  xor.b32 %%s, %%s, %%v%d;\n", behind ? behind : "", r) > 0);
     free(behind), behind = more;
@@ -406,7 +406,8 @@ static void slower_code(void **state) {
                "  .reg .b32 %%i, %%t, %%k, %%s, %%n, %%v<%d>;\n  .reg .b64 %%o, %%a, %%f;\n  .reg .pred %%p;\n"
                "  ld.param.u64 %%o, [out];\n  ld.param.u32 %%n, [n];\n  mov.u32 %%k, %%ctaid.x;\n  mov.u32 %%t, "
                "%%ntid.x;\n  mov.u32 %%i, %%tid.x;\n"
-               "  mad.lo.u32 %%i, %%k, %%t, %%i;\n  mov.u64 %%f, one;\n  mov.u32 %%k, 0;\n  mov.u32 %%s, %%i;\n%s"
+               "  mad.lo.u32 %%i, %%k, %%t, %%i;\n  mov.u64 %%f, one;\n  mov.u32 %%k, 0;\n  mov.u32 %%s, %%i;\n"
+               "  mul.lo.u32 %%t, %%i, %%i;\n%s" /* no ramp, of which one lane's number would be moved */
                "L:\n  { .param .b32 x; .param .b32 r;\n  st.param.b32 [x], %%s;\n  prot: .callprototype (.param .b32 "
                "_) _ (.param .b32 _);\n"
                "  call (r), %%f, (x), prot;\n  ld.param.b32 %%s, [r]; }\n"

@@ -39,9 +39,15 @@ struct mx_jit_location {
    * MX_JIT_ONE: the cell is one vector for all lanes. MX_JIT_RAW: f32 whose NaNs may not be canonical yet */
   uint32_t slot;
   uint32_t offset, shape; /* MX_JIT_SHAPED: where the slot's struct mx_jit_shape is */
+  /* low and high half; not 0: a ramp. The cell has lane 0's number, and each lane's is greater by the stride than the
+   * one before */
+  uint32_t stride[2];
 };
 static inline uint32_t mx__jit_slot_number(const struct mx_jit_location *p) {
   return p->slot & ((1u << MX_JIT_LEVEL) - 1);
+}
+static inline uint64_t mx__jit_stride(const struct mx_jit_location *p) {
+  return (uint64_t)p->stride[1] << 32 | p->stride[0];
 }
 static inline uint32_t mx__jit_slot_level(const struct mx_jit_location *p) { return p->slot >> MX_JIT_LEVEL & 15; }
 struct mx_jit_entry {

@@ -14,7 +14,8 @@
 
 struct mx_prepared;
 
-#define MX_HALVES 3 /* how often the lanes of a warp may be halved for blocks that have no more */
+#define MX_HALVES 3                 /* how often the lanes of a warp may be halved for blocks that have no more */
+#define MX_VARIANTS (2 * MX_HALVES) /* of a kernel's code: halved or not; with rows of %tid.x (first) or without */
 /* What compiled code counts or tells: nothing; for a profile, executions and lanes, and pieces of memory; what a
  * checker wants to see. */
 enum { MX_COUNT_NOTHING, MX_COUNT_LANES, MX_COUNT_MEMORY, MX_COUNT_CHECKED, MX_COUNTS };
@@ -65,7 +66,11 @@ struct mx_launch {
   unsigned counts;              /* what compiled code has to count for it, or tell */
   const char *check_list;       /* CHECKED: a text that names instructions, see jit/compiler/checked.c */
   unsigned halved;              /* how often its code has the lanes of a warp halved */
-  void *observed;               /* a checker's */
+  /* its code is made for rows: in all warps, %tid.x increases by one from lane to lane, %tid.y and %tid.z stay the same
+   */
+  bool tid_rows;
+  unsigned variant; /* which of the kernel's codes these two name */
+  void *observed;   /* a checker's */
 
   uint32_t grid[3], block[3];
   uint64_t nblocks;

@@ -48,6 +48,21 @@ static bool one_value(const struct mx_exec *x, const unsigned char *slot, size_t
     if (memcmp(slot + (uint32_t)__builtin_ctzll(m) * size, slot + first * size, size)) return false;
   return true;
 }
+/* Makes lane 0's number of the active lanes' numbers, if these are a ramp. */
+static bool bring_ramp(const struct mx_exec *x, const unsigned char *slot, size_t size, uint64_t stride, uint32_t first,
+                       unsigned char *to) {
+  uint64_t v = 0, lane = 0;
+  memcpy(&v, slot + first * size, size);
+  v -= first * stride;
+  for (uint64_t m = x->mask; m; m &= m - 1) {
+    const uint32_t l = (uint32_t)__builtin_ctzll(m);
+    const uint64_t want = v + l * stride;
+    memcpy(&lane, slot + l * size, size);
+    if (memcmp(&lane, &want, size)) return false;
+  }
+  memcpy(to, &v, size);
+  return true;
+}
 static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct mx_jit_location *p,
                   unsigned char *spill_area, uint32_t first, bool sure) {
   const unsigned char *slot = slot_in(x, p, x->base[0], x->fn);
@@ -70,7 +85,9 @@ static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct 
     for (size_t k = 0; k < VECTOR; k += size) memcpy(to + k, slot + first * size, size);
     return true;
   }
-  memcpy(to, slot, x->lanes * size);
+  const uint64_t stride = mx__jit_stride(p);
+  if (stride && !bring_ramp(x, slot, size, stride, first, to)) return false;
+  if (!stride) memcpy(to, slot, x->lanes * size);
   if (p->slot & MX_JIT_SHAPED) {
     memcpy(x->tmp, slot, x->lanes * size);
     x->prep->level->shape(x, MX_JIT_WANTS_STEPS + 2 * t->chunk + (cls == MX_R64), x->mask);
@@ -114,6 +131,16 @@ static void fetch64(const struct mx_exec *x, uint64_t *slot, const uint64_t *fro
       slot[l] = from[l * step];
     }
 }
+static void fetch_ramp(const struct mx_exec *x, unsigned char *slot, const unsigned char *from, size_t size,
+                       uint64_t stride) {
+  uint64_t v = 0;
+  memcpy(&v, from, size);
+  for (uint64_t m = x->mask; m; m &= m - 1) {
+    const uint32_t l = (uint32_t)__builtin_ctzll(m);
+    const uint64_t lane = v + l * stride;
+    memcpy(slot + l * size, &lane, size);
+  }
+}
 void mx__jit_spill_to_frame(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
                             const unsigned char *spill_area, struct mx_frame *const *frames) {
   for (uint32_t k = 0; k < n; k++) {
@@ -122,7 +149,8 @@ void mx__jit_spill_to_frame(struct mx_exec *x, const struct mx_jit_code *code, u
     struct mx_frame *f = frames ? frames[mx__jit_slot_level(p)] : NULL;
     void *slot = f ? slot_in(x, p, f->slots, f->fn) : slot_in(x, p, x->base[0], x->fn);
     const bool one = p->slot & MX_JIT_ONE;
-    if (class_of(p) == MX_R32) fetch32(x, slot, from, one, p->slot & MX_JIT_RAW);
+    if (mx__jit_stride(p)) fetch_ramp(x, slot, from, class_of(p) == MX_R32 ? 4 : 8, mx__jit_stride(p));
+    else if (class_of(p) == MX_R32) fetch32(x, slot, from, one, p->slot & MX_JIT_RAW);
     else if (class_of(p) == MX_R64) fetch64(x, slot, from, one);
     else {
       const uint64_t m = one ? (spill_area[p->offset] & 1 ? x->full : 0) : mx__jit_mask(code->table, from);

@@ -85,14 +85,13 @@ struct mx_device {
 
 struct mx_kernel {
   mx_module *module;
-  uint32_t func;                         /* in the image */
-  struct mx_prepared *prep;              /* made when first needed; device lock */
-  struct mx_prepared *halved[MX_HALVES]; /* [1] on: the same for code of half or a quarter of the lanes; likewise */
+  uint32_t func;                               /* in the image */
+  struct mx_prepared *prep;                    /* made when first needed; device lock */
+  struct mx_prepared *variant[MX_VARIANTS];    /* [1] on: the same for other code, as in struct mx_launch; likewise */
   struct mx_profile_code *profiled[MX_COUNTS]; /* of launches that are profiled, by what they count; d->run */
   struct mx_check_code *checked;               /* of launches that are checked; NULL: there was none; d->run */
-  /* jit/runtime/tier.c: its compiled code and what is known about it; by what it counts, and how often lanes are halved
-   */
-  struct mx_jit_kernel *jit[MX_COUNTS][MX_HALVES];
+  /* jit/runtime/tier.c: its compiled code and what is known about it; by what it counts, and by variant */
+  struct mx_jit_kernel *jit[MX_COUNTS][MX_VARIANTS];
 };
 
 struct mx_module {
@@ -148,9 +147,9 @@ void mx__modules_drop(struct mx_device *d);
 void mx__modules_free_gone(struct mx_device *d);
 /* by 1 before a kernel is used, by -1 afterwards: in between its module is not freed. */
 void mx__kernel_use(mx_kernel *k, int by);
-mx_status mx__kernel_prepare(mx_kernel *k);                      /* sets k->prep */
-struct mx_prepared *mx__kernel_halved(mx_kernel *k, unsigned n); /* k->halved[n]; NULL: no memory for it */
-uint32_t mx__kernel_max_threads(const struct mx_func *f);        /* from its launch bounds */
+mx_status mx__kernel_prepare(mx_kernel *k);                       /* sets k->prep */
+struct mx_prepared *mx__kernel_variant(mx_kernel *k, unsigned n); /* k->variant[n]; NULL: no memory for it */
+uint32_t mx__kernel_max_threads(const struct mx_func *f);         /* from its launch bounds */
 
 /* launch.c: runs it here and now, for the stream of that number (0: none); the caller holds no lock. params are copied.
  */

@@ -190,18 +190,25 @@ static mx_status make_services(struct mx_device *d) {
   return mx__fail_plain(d, s);
 }
 
-/* Blocks that have half the threads of a warp, or fewer, are run by compiled code for half as many lanes, or fewer. Not
- * where lanes read each other's registers (k->prep->crosses), since a lane may ask for one that this code leaves out.
- * Such code is attached to a second copy of the prepared instructions; without memory for that copy the launch uses
- * the code for all lanes. */
-static void halve(struct mx_launch *l, mx_kernel *k) {
+/* Which of the kernel's codes the launch uses. Blocks that have half the threads of a warp, or fewer, are run by code
+ * for half as many lanes, or fewer. Not where lanes read each other's registers (k->prep->crosses), since a lane may
+ * ask for one that this code leaves out. Where %tid.x increases by one from lane to lane, because blocks have one
+ * dimension or whole warps along x, code computes with lane 0's number in place of all lanes'. Each code is attached to
+ * a copy of the prepared instructions; without memory for a halved one's copy the launch uses the code for all lanes.
+ */
+static bool choose_code(struct mx_launch *l, mx_kernel *k) {
   unsigned halved = 0;
   while (halved + 1 < MX_HALVES && l->lanes >> (halved + 1) >= MX_JIT_LEAST_LANES &&
          l->threads <= l->lanes >> (halved + 1))
     halved++;
-  if (!halved || k->prep->crosses) return;
-  struct mx_prepared *prep = mx__kernel_halved(k, halved);
-  if (prep) l->prep = prep, l->halved = halved;
+  if (k->prep->crosses) halved = 0;
+  for (;; halved = 0) {
+    l->tid_rows = (l->block[1] == 1 && l->block[2] == 1) || l->block[0] % (l->lanes >> halved) == 0;
+    l->variant = halved + (l->tid_rows ? 0 : MX_HALVES);
+    l->halved = halved;
+    l->prep = mx__kernel_variant(k, l->variant);
+    if (l->prep || !halved) return l->prep;
+  }
 }
 static void shape(struct mx_launch *l, mx_kernel *k, const mx_launch_config *c) {
   struct mx_device *d = k->module->device;
@@ -326,9 +333,9 @@ static mx_status run(mx_kernel *k, const mx_launch_config *c, const void *params
   if (session) l.debug = session->debug, l.hooks = session->hooks;
   shape(&l, k, c);
   if (session) l.prep = session->prep;
-  else if (!c->profile && !d->check && c->jit != MX_JIT_OFF) halve(&l, k);
+  const bool plain = !session && !c->profile && !d->check && l.jit != MX_JIT_OFF;
   const struct mx_profile_launch profiled = {l.image, l.func, k->module->var_address, stream, k->profiled};
-  if (c->profile && !session && !mx__profile_begin(c->profile, &profiled, &l)) {
+  if ((plain && !choose_code(&l, k)) || (c->profile && !session && !mx__profile_begin(c->profile, &profiled, &l))) {
     mx__lock_done(&l.lock);
     free(copy);
     return mx__fail_plain(d, MX_OUT_OF_MEMORY);

@@ -22,7 +22,7 @@ void mx__module_free(mx_module *m) {
   if (m->device) m->device->engine->forget(m);
   for (size_t i = 0; i < m->nkernels; i++) {
     mx__prepared_free(m->kernels[i].prep);
-    for (unsigned n = 1; n < MX_HALVES; n++) mx__prepared_free(m->kernels[i].halved[n]);
+    for (unsigned n = 1; n < MX_VARIANTS; n++) mx__prepared_free(m->kernels[i].variant[n]);
     for (unsigned n = 0; n < MX_COUNTS; n++) mx__profile_code_free(m->kernels[i].profiled[n]);
     if (m->kernels[i].checked) m->device->checker->forget(m->kernels[i].checked);
   }
@@ -343,8 +343,8 @@ static struct mx_prepared *prepared(const mx_kernel *k, struct mx_prepared **at)
 mx_status mx__kernel_prepare(mx_kernel *k) {
   return prepared(k, &k->prep) ? MX_OK : mx__fail_plain(k->module->device, MX_OUT_OF_MEMORY);
 }
-struct mx_prepared *mx__kernel_halved(mx_kernel *k, unsigned n) {
-  return prepared(k, &k->halved[n]);
+struct mx_prepared *mx__kernel_variant(mx_kernel *k, unsigned n) {
+  return n ? prepared(k, &k->variant[n]) : k->prep;
 }
 
 uint32_t mx__kernel_max_threads(const struct mx_func *f) {

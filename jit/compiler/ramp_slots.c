@@ -1,0 +1,135 @@
+/* Slots that are ramps (ramps.c): the number of lane 0, which code keeps; vectors made of it; and the instructions
+ * whose results are ramps. */
+#include "lowering.h"
+
+#include "vm/exec/exec.h"
+
+#include <stdio.h>
+
+static bool is_wide(const struct lw *l, uint32_t slot) { return lw_class(l->a, slot) == MX_R64; }
+static gcc_jit_type *signed_type(struct lw *l, bool wide) {
+  return wide ? gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_LONG_LONG) : l->j.t_int;
+}
+static gcc_jit_rvalue *cast(struct lw *l, gcc_jit_rvalue *v, gcc_jit_type *t) {
+  return gcc_jit_context_new_cast(l->j.c, NULL, v, t);
+}
+
+/* ---- numbers and vectors ------------------------------------------------------------------------------------------*/
+gcc_jit_lvalue *lw_ramp_first(struct lw *l, uint32_t slot) {
+  if (l->slots_spilled) return lw_cell_first(l, slot);
+  if (!l->first[slot]) {
+    char name[32];
+    snprintf(name, sizeof name, "r%u", slot);
+    l->first[slot] = gcc_jit_function_new_local(l->j.fn, NULL, is_wide(l, slot) ? l->j.t_u64 : l->j.t_u32, name);
+  }
+  return l->first[slot];
+}
+jv lw_ramp_value(struct lw *l, uint32_t slot, unsigned chunk) {
+  struct jx *j = &l->j;
+  const bool wide = is_wide(l, slot);
+  const uint64_t by = (uint64_t)(l->ramp_built ? l->ramps_after : l->ramps)[slot];
+  gcc_jit_type *t = wide ? j->t_u64 : j->t_u32;
+  gcc_jit_rvalue *first = jx_rv(lw_ramp_first(l, slot));
+  if (l->loop && !lw_loop_unrolled(l, &chunk)) {
+    chunk = 0;
+    first =
+        jx_op(j, GCC_JIT_BINARY_OP_PLUS, t, first,
+              jx_op(j, GCC_JIT_BINARY_OP_MULT, t, cast(l, lw_loop_lane(l), t), jx_int(j, t, wide ? by : (uint32_t)by)));
+  }
+  const jv all = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, jx_keep(j, first));
+  jv v = {.t = all.t};
+  for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
+    v.r[h] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, jx_vector(j, wide), all.r[h],
+                              lw_ramp(l, j->w * chunk + j->w / 2 * h, by, wide)));
+  if (!wide) v.r[1] = v.r[0];
+  return v;
+}
+void lw_ramp_spread(struct lw *l, uint32_t slot) {
+  for (unsigned c = 0; c < l->nc; c++) {
+    const jv v = lw_ramp_value(l, slot, c);
+    if (is_wide(l, slot))
+      for (unsigned h = 0; h < 2; h++) jx_set(&l->j, lw_var(l, slot, 2 * c + h), v.r[h]);
+    else jx_set(&l->j, lw_var(l, slot, c), v.r[0]);
+  }
+}
+
+/* ---- instructions -------------------------------------------------------------------------------------------------*/
+static uint32_t slot_of(const struct lw *l, unsigned k) {
+  const unsigned f = mx_w_operand(l->ins->w, k), cls = mx__types[l->ins->o->opnd[k].type].slot_class;
+  return f >= MX_LIT || cls == MX_R128 || cls == MX_PRED ? JA_NONE : ja_slot(l->a, cls, f);
+}
+int64_t lw_ramp_operand(const struct lw *l, unsigned k) {
+  const uint32_t slot = slot_of(l, k);
+  return slot == JA_NONE || l->one_lane ? 0 : l->ramps[slot];
+}
+/* The number that lane 0 has in operand k. */
+static gcc_jit_rvalue *number(struct lw *l, unsigned k) {
+  const bool wide = jx_wide(l->ins->o->opnd[k].type);
+  gcc_jit_type *t = wide ? l->j.t_u64 : l->j.t_u32;
+  if (lw_ramp_operand(l, k)) return jx_keep(&l->j, jx_rv(lw_ramp_first(l, slot_of(l, k))));
+  return jx_keep(&l->j, cast(l, jv_scalar(&l->j, lw_operand(l, k, 0)), t));
+}
+static uint64_t constant(const struct lw *l, unsigned k) {
+  return l->a->f->lits[mx_w_operand(l->ins->w, k) - MX_LIT].value;
+}
+/* A condition: of a ramp that begins with `first`, some lane's number wraps, as a number with or without a sign. */
+static gcc_jit_rvalue *wraps(struct lw *l, gcc_jit_rvalue *first, int64_t stride, bool wide, bool with_sign) {
+  struct jx *j = &l->j;
+  const int64_t reach = stride * (int64_t)(l->a->lanes - 1), most = wide ? INT64_MAX : INT32_MAX;
+  gcc_jit_type *bits = wide ? j->t_u64 : j->t_u32, *t = with_sign ? signed_type(l, wide) : bits;
+  const uint64_t end = with_sign ? (uint64_t)(stride > 0 ? most - reach : -most - 1 - reach)
+                                 : (uint64_t)(stride > 0 ? (int64_t)UINT32_MAX - reach : -reach);
+  return lw_compare(l, stride > 0 ? GCC_JIT_COMPARISON_GT : GCC_JIT_COMPARISON_LT, cast(l, first, t),
+                    cast(l, jx_int(j, bits, wide ? end : (uint32_t)end), t));
+}
+static gcc_jit_rvalue *widened(struct lw *l, gcc_jit_rvalue *v) {
+  return cast(l, ja_extends_sign(l->ins) ? cast(l, cast(l, v, signed_type(l, false)), signed_type(l, true)) : v,
+              l->j.t_u64);
+}
+/* Code is left where the ramp that is extended or shifted down wraps. */
+static void leave_where_it_wraps(struct lw *l, uint32_t number_in_block) {
+  const unsigned k = lw_ramp_operand(l, 1) ? 1 : 2;
+  const int64_t stride = lw_ramp_operand(l, k);
+  const bool with_sign = l->ins->form == MX_FORM_DOWN || ja_extends_sign(l->ins);
+  if (stride) /* otherwise uniform factors are added to a ramp */
+    lw_leave_where(l, lw_rare(l, wraps(l, number(l, k), stride, jx_wide(l->ins->o->opnd[k].type), with_sign)),
+                   number_in_block);
+}
+static gcc_jit_rvalue *result(struct lw *l, gcc_jit_type *t) {
+  struct jx *j = &l->j;
+  const struct ja_ins *i = l->ins;
+#define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, t, x_, y_)
+  switch (i->form) {
+  case MX_FORM_COPY: return number(l, 1);
+  case MX_FORM_CUT: return cast(l, number(l, 1), t);
+  case MX_FORM_EXTEND: return widened(l, number(l, 1));
+  case MX_FORM_ADD: return OP(PLUS, number(l, 1), number(l, 2));
+  case MX_FORM_SUB: return OP(MINUS, number(l, 1), number(l, 2));
+  case MX_FORM_SHIFT: return OP(LSHIFT, number(l, 1), jx_int(j, t, constant(l, 2)));
+  case MX_FORM_DOWN: {
+    gcc_jit_type *s = signed_type(l, ja_result_bits(i) == 64);
+    return cast(l, jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, s, cast(l, number(l, 1), s), jx_int(j, s, constant(l, 2))), t);
+  }
+  case MX_FORM_MUL:
+  case MX_FORM_MAD: {
+    gcc_jit_rvalue *x = number(l, 1), *y = number(l, 2);
+    if (ja_multiplies_wide(i)) x = widened(l, x), y = widened(l, y);
+    gcc_jit_rvalue *product = OP(MULT, x, y);
+    return i->form == MX_FORM_MUL ? product : OP(PLUS, jx_keep(j, product), number(l, 3));
+  }
+  default: break;
+  }
+#undef OP
+  const uint64_t at = MX_AT(exec, sreg_lanes32) + 8 * (uint64_t)mx_w_operand(i->w, 1);
+  return jx_rv(lw_field(l, jx_keep(j, jx_rv(lw_field(l, l->x, at, j->t_pu8))), 0, t));
+}
+void lw_ramp_build(struct lw *l, uint32_t k) {
+  const uint32_t slot = slot_of(l, 0);
+  gcc_jit_type *t = is_wide(l, slot) ? l->j.t_u64 : l->j.t_u32;
+  if (ja_ramp_leaves(l->ins)) leave_where_it_wraps(l, k);
+  jx_set(&l->j, lw_ramp_first(l, slot), jx_keep(&l->j, result(l, t)));
+  l->lows[slot] = (struct lw_low){0};
+  l->ramp_built = true;
+  lw_shape_update(l, slot);
+  l->ramp_built = false;
+}

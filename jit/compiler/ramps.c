@@ -1,0 +1,219 @@
+/* Ramps: slots whose values increase by a constant, the stride, from lane to lane, where that is certain: %tid.x, sums
+ * of ramps and uniform values, multiples by constants, and conversions. Code keeps one number of a ramp, that of lane
+ * 0, as it keeps one value of a uniform slot; vectors are made of it where lanes are needed one by one.
+ *
+ * The same analysis as of uniform slots, and with the same rule for lanes that wait elsewhere: what these will read is
+ * blended lane by lane, and is no ramp any more. Where a number is extended from 32 bits to 64, or shifted down, the
+ * result is a ramp only if no lane's number wraps: there code is left, which is rare. Entries check ramps as they check
+ * uniform slots. */
+#include "analyse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_EXTENDED = 1 << 12 }; /* the longest stride of numbers that hardly ever wrap in 32 bits */
+#define MOST_STRIDE (INT64_C(1) << 44)
+#define MOST_CELLS (1u << 20) /* of functions in which ramps are looked for: blocks times slots */
+#define ANY INT64_MIN         /* a slot of which nothing is known yet */
+
+static bool is_small(int64_t stride, int64_t most) { return stride <= most && stride >= -most; }
+/* The stride of operand k; 0 if it is uniform. False: it is neither. */
+static bool operand(const struct ja *a, const struct ja_ins *i, unsigned k, const uint64_t *uni, const int64_t *ramps,
+                    int64_t *by) {
+  const unsigned f = mx_w_operand(i->w, k), cls = mx__types[i->o->opnd[k].type].slot_class;
+  *by = 0;
+  if (f >= MX_LIT) return true;
+  if (cls != MX_R32 && cls != MX_R64) return false;
+  const uint32_t slot = ja_slot(a, cls, f);
+  if (ja_has(uni, slot)) return true;
+  *by = ramps[slot];
+  return *by && *by != ANY;
+}
+static bool constant(const struct ja *a, const struct ja_ins *i, unsigned k, int64_t *v) {
+  const unsigned f = mx_w_operand(i->w, k);
+  if (f < MX_LIT || a->f->lits[f - MX_LIT].kind != MX_LIT_VALUE) return false;
+  const uint64_t value = a->f->lits[f - MX_LIT].value;
+  *v = mx__types[i->o->opnd[k].type].bits == 32 ? (int64_t)(int32_t)value : (int64_t)value;
+  return true;
+}
+bool ja_extends_sign(const struct ja_ins *i) {
+  return i->form == MX_FORM_EXTEND ? mx__extension(i->op, mx_w_mod(*i->w)) == MX_EXTENDS_SIGN
+                                   : mx__types[i->o->opnd[1].type].name[0] == 's';
+}
+/* Whether a ramp stays one when it is extended to 64 bits, but for numbers that wrap. */
+static bool extends(const struct ja_ins *i, int64_t stride) {
+  return is_small(stride, MOST_EXTENDED) && (ja_extends_sign(i) || i->of_places);
+}
+/* The stride of the product of operands 1 and 2, of which one is a constant. */
+static bool product(const struct ja *a, const struct ja_ins *i, const uint64_t *uni, const int64_t *ramps,
+                    int64_t *by) {
+  int64_t x, y, factor;
+  if (!operand(a, i, 1, uni, ramps, &x) || !operand(a, i, 2, uni, ramps, &y)) return false;
+  *by = 0;
+  if (!x && !y) return true;
+  if ((x && y) || !constant(a, i, x ? 2 : 1, &factor) || !is_small(factor, 1 << 20)) return false;
+  if (!is_small(x + y, MOST_STRIDE >> 20)) return false;
+  if (ja_multiplies_wide(i) && (!extends(i, x + y) || factor < 0)) return false;
+  *by = (x + y) * factor;
+  return true;
+}
+bool ja_ramp_leaves(const struct ja_ins *i) {
+  return i->form == MX_FORM_EXTEND || i->form == MX_FORM_DOWN || ja_multiplies_wide(i);
+}
+/* The stride of the result; 0: it is no ramp, or uniform. */
+static int64_t stride_of(const struct ja *a, const struct ja_ins *i, const uint64_t *uni, const int64_t *ramps) {
+  int64_t by, more = 0;
+  if (mx_w_guard(*i->w) != MX_GUARD_NONE || i->kind != JA_PLAIN) return 0;
+  if (i->op == MX_SREG_32) {
+    const unsigned sreg = mx_w_operand(i->w, 1);
+    return sreg == MX_SR_TID_X || sreg == MX_SR_LANEID;
+  }
+  if (i->o->cls != MX_LANE || i->form == MX_FORM_OTHER) return 0;
+  switch (i->form) {
+  case MX_FORM_COPY:
+  case MX_FORM_CUT:
+    if (!operand(a, i, 1, uni, ramps, &by)) return 0;
+    if (i->form == MX_FORM_CUT) by = (int32_t)by;
+    break;
+  case MX_FORM_EXTEND:
+    if (!operand(a, i, 1, uni, ramps, &by) || !by || !extends(i, by)) return 0;
+    break;
+  case MX_FORM_ADD:
+  case MX_FORM_SUB:
+    if (!operand(a, i, 1, uni, ramps, &by) || !operand(a, i, 2, uni, ramps, &more)) return 0;
+    by += i->form == MX_FORM_ADD ? more : -more;
+    break;
+  case MX_FORM_MUL:
+    if (!product(a, i, uni, ramps, &by)) return 0;
+    break;
+  case MX_FORM_MAD:
+    if (!product(a, i, uni, ramps, &by) || !operand(a, i, 3, uni, ramps, &more)) return 0;
+    by += more;
+    break;
+  case MX_FORM_SHIFT:
+    if (!operand(a, i, 1, uni, ramps, &by) || !constant(a, i, 2, &more) || more < 0 || more >= ja_result_bits(i) ||
+        !is_small(by, MOST_STRIDE >> more))
+      return 0;
+    by *= INT64_C(1) << more;
+    break;
+  case MX_FORM_DOWN:
+    if (!operand(a, i, 1, uni, ramps, &by) || !constant(a, i, 2, &more) || more < 0 || more >= 44 ||
+        more >= ja_result_bits(i) || by & ((INT64_C(1) << more) - 1) ||
+        (ja_result_bits(i) == 32 && !is_small(by, 1 << 20)))
+      return 0;
+    by >>= more;
+    break;
+  default: return 0;
+  }
+  if (ja_result_bits(i) == 32) by = (int32_t)by;
+  return is_small(by, MOST_STRIDE) ? by : 0;
+}
+void ja_ramp_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, const uint64_t *uni,
+                  int64_t *ramps) {
+  if (!a->ramps) return;
+  uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
+  if (!n) return;
+  const int64_t by = n == 1 && i->o->opnd[0].role == MX_OUT ? stride_of(a, i, uni, ramps) : 0;
+  for (uint32_t k = 0; k < n; k++) ramps[s[k]] = ja_has(preserved, s[k]) ? 0 : by;
+}
+
+/* ---- places in the grid -------------------------------------------------------------------------------------------*/
+/* Numbers that are not negative: special registers, and what is computed of these and of constants by additions and
+ * multiplications. Others may be, even if a program extends them without their sign: at the border of a grid, say. A
+ * wrong guess costs time only. */
+static bool are_places(const struct ja *a, const struct ja_ins *i, const uint64_t *places) {
+  for (unsigned k = 1; k < i->o->nopnds; k++) {
+    const unsigned f = mx_w_operand(i->w, k), cls = mx__types[i->o->opnd[k].type].slot_class;
+    int64_t v;
+    if (cls == MX_R64) continue; /* what is added to a wider product */
+    if (f < MX_LIT ? cls != MX_R32 || !ja_has(places, ja_slot(a, cls, f)) : !constant(a, i, k, &v) || v < 0)
+      return false;
+  }
+  return true;
+}
+static bool makes_place(const struct ja *a, const struct ja_ins *i, const uint64_t *places) {
+  if (mx_w_guard(*i->w) != MX_GUARD_NONE || i->kind != JA_PLAIN || ja_result_bits(i) != 32) return false;
+  if (i->o->flags & MX_F_MOVI) return (int32_t)mx_w_movi(*i->w) >= 0;
+  return i->op == MX_SREG_32 || ((i->form == MX_FORM_COPY || i->form == MX_FORM_ADD || i->form == MX_FORM_MUL ||
+                                  i->form == MX_FORM_MAD || i->form == MX_FORM_SHIFT) &&
+                                 are_places(a, i, places));
+}
+static void find_places(struct ja *a) {
+  uint64_t *in = ja_get(a, 8 * (size_t)a->words * (a->nblocks + 1u)), *now = in + (size_t)a->words * a->nblocks;
+  memset(in + a->words, 0xFF, 8 * (size_t)a->words * (a->nblocks - 1u));
+  uint32_t s[JA_MAX_TOUCH];
+  for (bool again = true; again;) {
+    again = false;
+    for (uint32_t b = 0; b < a->nblocks; b++) {
+      const struct ja_block *bl = &a->blocks[b];
+      memcpy(now, in + (size_t)b * a->words, 8 * a->words);
+      for (uint32_t k = bl->first; k < bl->end; k++) {
+        struct ja_ins *i = &a->ins[k];
+        if (i->form == MX_FORM_EXTEND || ja_multiplies_wide(i)) i->of_places = are_places(a, i, now);
+        const uint32_t n = ja_defs(a, i, s);
+        const bool place = n == 1 && makes_place(a, i, now);
+        for (uint32_t m = 0; m < n; m++) (place ? ja_add : ja_del)(now, s[m]);
+      }
+      for (uint32_t k = 0; k < bl->nthen; k++)
+        for (uint32_t w = 0; w < a->words; w++) {
+          uint64_t *to = &in[(size_t)bl->then[k] * a->words + w];
+          again |= (*to & ~now[w]) != 0;
+          *to &= now[w];
+        }
+    }
+  }
+}
+
+/* ---- ramps --------------------------------------------------------------------------------------------------------*/
+static bool meet(int64_t *to, int64_t v) {
+  const int64_t was = *to;
+  if (was == ANY) *to = v;
+  else if (was != v && v != ANY) *to = 0;
+  return *to != was;
+}
+/* The address operand of a load or store. */
+static int64_t of_address(const struct ja *a, const struct ja_ins *i, const uint64_t *uni, const int64_t *ramps) {
+  const struct mx_row_access ac = i->o->cls == MX_MEM ? mx__row_access[i->op] : (struct mx_row_access){0};
+  int64_t by;
+  if (ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) return 0;
+  return operand(a, i, ac.kind == MX_ACCESS_LOAD ? ac.elements : 0, uni, ramps, &by) ? by : 0;
+}
+void ja_find_ramps(struct ja *a) {
+  a->address_ramp = ja_get(a, sizeof *a->address_ramp * (a->nins + 1u));
+  a->ramps = a->tid_rows && (uint64_t)a->nblocks * a->nslots <= MOST_CELLS;
+  const size_t bytes = sizeof(int64_t) * (a->nslots + 1u);
+  int64_t *ramps = ja_get(a, bytes);
+  uint64_t *uni = ja_get(a, 8 * a->words);
+  for (uint32_t b = 0; b < a->nblocks; b++) {
+    a->blocks[b].ramp_in = b && !a->ramps ? a->blocks[0].ramp_in : ja_get(a, bytes);
+    for (uint32_t s = 0; s < a->nslots && b && a->ramps; s++) a->blocks[b].ramp_in[s] = ANY;
+  }
+  if (!a->ramps) return;
+  find_places(a);
+  for (uint32_t b = 0; b < a->nblocks; b++)
+    if (a->ins[a->blocks[b].end - 1].op == MX_BRX) JA_FOR_SUCC(a, b, s, memset(a->blocks[s].ramp_in, 0, bytes));
+  uint32_t unreached = 0;
+  for (bool again = true; again && a->nslots;) {
+    again = false;
+    for (uint32_t b = 0; b < a->nblocks; b++) {
+      struct ja_block *bl = &a->blocks[b];
+      if (bl->ramp_in[0] == ANY) continue; /* control has not come there yet */
+      memcpy(ramps, bl->ramp_in, bytes);
+      memcpy(uni, bl->uni_in, 8 * a->words);
+      for (uint32_t k = bl->first; k < bl->end; k++) {
+        a->address_ramp[k] = of_address(a, &a->ins[k], uni, ramps);
+        ja_ramp_step(a, &a->ins[k], bl->preserved, uni, ramps);
+        ja_uniform_step(a, &a->ins[k], bl->preserved, uni);
+      }
+      for (uint32_t s = 0; s < a->nslots; s++) /* uniform slots are no ramps */
+        if (ja_has(uni, s) && ramps[s] != ANY) ramps[s] = 0;
+      for (uint32_t k = 0; k < bl->nthen; k++)
+        for (uint32_t s = 0; s < a->nslots; s++) again |= meet(&a->blocks[bl->then[k]].ramp_in[s], ramps[s]);
+    }
+    while (!again && unreached < a->nblocks) /* blocks to which only the machine goes have no ramps at first */
+      if (a->blocks[unreached++].ramp_in[0] == ANY) memset(a->blocks[unreached - 1].ramp_in, 0, bytes), again = true;
+  }
+  for (uint32_t b = 0; b < a->nblocks; b++)
+    for (uint32_t s = 0; s < a->nslots; s++)
+      if (a->blocks[b].ramp_in[s] == ANY || ja_has(a->blocks[b].uni_in, s)) a->blocks[b].ramp_in[s] = 0;
+}
