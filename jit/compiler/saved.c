@@ -39,10 +39,28 @@ static bool is_innermost(const struct ja *a, uint32_t loop) {
     inner |= a->loops[k].head != a->loops[loop].head && ja_has(a->loops[loop].body, a->loops[k].head);
   return !inner;
 }
+/* How many instructions compute with lanes: all but those whose results are ramps. */
+static uint32_t of_lanes(const struct ja *a) {
+  if (!a->ramps) return a->nins;
+  int64_t *ramps = lw_need(sizeof *ramps * (a->nslots + 1u));
+  uint64_t *uni = lw_need(8 * a->words);
+  uint32_t s[JA_MAX_TOUCH], count = a->nins;
+  for (uint32_t b = 0; b < a->nblocks; b++) {
+    const struct ja_block *bl = &a->blocks[b];
+    memcpy(ramps, bl->ramp_in, sizeof *ramps * a->nslots), memcpy(uni, bl->uni_in, 8 * a->words);
+    for (uint32_t k = bl->first; k < bl->end; k++) {
+      ja_ramp_step(a, &a->ins[k], bl->preserved, uni, ramps);
+      ja_uniform_step(a, &a->ins[k], bl->preserved, uni);
+      count -= ja_defs(a, &a->ins[k], s) == 1 && ramps[s[0]] != 0;
+    }
+  }
+  free(ramps), free(uni);
+  return count;
+}
 bool lw_slots_in_memory(const struct ja *a, const struct jx_isa *isa) {
   bool waits = a->nloops;
   for (uint32_t k = 0; k < a->nloops; k++) waits &= !is_innermost(a, k) || waits_in(a, a->loops[k].body);
-  return (uint64_t)a->nins * (a->lanes / isa->lanes) > (waits ? isa->in_registers : isa->in_registers_alone);
+  return (uint64_t)of_lanes(a) * (a->lanes / isa->lanes) > (waits ? isa->in_registers : isa->in_registers_alone);
 }
 static bool must_store_on(const struct lw *l, uint32_t from, uint32_t to) {
   return l->steadies[to] && !jg_dominates(l->a, to, from) && l->a->blocks[from].converged;
