@@ -263,7 +263,7 @@ enum mx_form mx__form(unsigned op, unsigned mod) {
     if (!is_condition && ((t->bits != 32 && t->bits != 64) || !strchr("usb", *t->name))) return MX_FORM_OTHER;
   }
   if (mx__extension(op, mod)) return MX_FORM_EXTEND;
-  if (mx__is_spelled(op, "cvt") && o->nopnds == 2) {
+  if (mx__is_spelled(op, "cvt") && o->nopnds == 2 && mx__types[o->opnd[1].type].bits == 64) {
     char name[64];
     mx__spell(o, mod, name, sizeof name);
     if (!strcmp(name, "cvt.u32.u64") && mx__types[o->opnd[0].type].bits == 32) return MX_FORM_CUT;

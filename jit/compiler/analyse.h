@@ -168,6 +168,13 @@ static inline bool ja_multiplies_wide(const struct ja_ins *i) {
 }
 /* What operand k holds in each lane; NULL: that is not known. */
 static inline const uint64_t *ja_known(const struct ja_ins *i, unsigned k) { return i->known ? i->known[k] : NULL; }
+/* Whether operand k is a constant that is known when the kernel is compiled. */
+static inline bool ja_constant(const struct ja *a, const struct ja_ins *i, unsigned k, uint64_t *v) {
+  const unsigned f = mx_w_operand(i->w, k);
+  if (f < MX_LIT || a->f->lits[f - MX_LIT].kind != MX_LIT_VALUE) return false;
+  *v = a->f->lits[f - MX_LIT].value;
+  return true;
+}
 /* The class of a slot. */
 static inline unsigned ja_class(const struct ja *a, uint32_t slot) {
   return slot < a->f->npred ? MX_PRED : slot < a->f->npred + a->f->n32 ? MX_R32 : MX_R64;
@@ -207,6 +214,8 @@ bool ja_ramp_leaves(const struct ja_ins *i);
 bool ja_extends_sign(
     const struct ja_ins *i);      /* of an instruction that extends numbers or multiplies them to wider ones */
 void ja_find_ramps(struct ja *a); /* a part of ja_analyse() */
+/* Whether the address of load or store k is a ramp of the bytes that each lane accesses. */
+bool ja_is_row(const struct ja *a, uint32_t k);
 /* NaN results are made canonical only where the program may look at their bits. Updates the sets float and raw (see
  * struct ja_block) from before the instruction to behind it. */
 void ja_float_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *flt, uint64_t *raw);

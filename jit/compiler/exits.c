@@ -166,7 +166,7 @@ static void move_slot(struct lw *l, bool in, uint32_t s, enum form form) {
   if (form == ONE) move(l, in, lw_one(l, s), at, t);
   else if (form == RAMP) move(l, in, lw_ramp_first(l, s), at, cls == MX_R64 ? j->t_u64 : j->t_u32);
   else
-    for (unsigned k = 0; k < (cls == MX_R64 ? 2 * l->nc : l->nc); k++) move(l, in, lw_var(l, s, k), at + k * bytes, t);
+    for (unsigned k = 0; k < lw_vectors(l, s); k++) move(l, in, lw_var(l, s, k), at + k * bytes, t);
 }
 static uint32_t shape_offset(struct lw *l, uint32_t s) {
   struct lw_exits *t = l->exits;
@@ -331,7 +331,7 @@ struct transfer {
 static uint32_t vectors(const struct lw *l, uint32_t item) {
   const struct ja *a = l->a;
   if (item >= FORMS * a->nslots) return l->nc;
-  return item % FORMS != CHUNKS ? 1 : lw_class(a, item / FORMS) == MX_R64 ? 2 * l->nc : l->nc;
+  return item % FORMS != CHUNKS ? 1 : lw_vectors(l, item / FORMS);
 }
 static uint32_t in_common(const struct lw *l, const struct transfer *x, const struct transfer *y) {
   uint32_t n = 0;
@@ -464,11 +464,7 @@ void lw_build_entries(struct lw *l) {
 /* ---- instructions that the interpreter's bodies do --------------------------------------------------------------*/
 /* The lanes' values of a ramp, into the slot's cell. Its first number is what a ramp has there. */
 static void spread_to_cell(struct lw *l, uint32_t s) {
-  const unsigned parts = lw_class(l->a, s) == MX_R64 ? 2 : 1;
-  for (unsigned c = 0; c < l->nc; c++) {
-    const jv v = lw_ramp_value(l, s, c);
-    for (unsigned h = 0; h < parts; h++) jx_set(&l->j, lw_cell(l, s, false, parts * c + h), v.r[h]);
-  }
+  for (unsigned k = 0; k < lw_vectors(l, s); k++) jx_set(&l->j, lw_cell(l, s, false, k), lw_ramp_vector(l, s, k));
 }
 uint32_t lw_spill_for_fallback(struct lw *l) {
   const struct ja *a = l->a;

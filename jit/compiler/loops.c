@@ -86,7 +86,7 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
     ja_uniform_step(a, i, b->preserved, after);
     const enum results r = results_of(a, i, after, ramps);
     uint32_t n = ja_defs(a, i, s);
-    if (r == SAME && ramps[s[0]] && ja_ramp_leaves(i)) break; /* code may be left there, as it stands */
+    if (n && r == SAME && ramps[s[0]] && ja_ramp_leaves(i)) break; /* code may be left there, as it stands */
     bool overtakes = false; /* a uniform value would be computed too early, before the loop reads the old one */
     while (n) overtakes |= ja_has(read, s[--n]);
     if (r == MIXED || (r == SAME && overtakes)) break;

@@ -462,20 +462,30 @@ static void begin_instruction(struct lw *l, const struct ja_block *b, uint32_t k
   lw_leave(l, MX_JIT_GO, l->ins->pc, k, l->live, l->uni);
   j->b = on;
 }
-static bool makes_ramp(const struct lw *l) {
-  uint32_t s[JA_MAX_TOUCH];
-  return l->a->ramps && !l->one_lane && ja_defs(l->a, l->ins, s) == 1 && l->ramps_after[s[0]];
-}
-/* Builds instruction k of the block, which is not its last. */
-static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, const uint64_t *live) {
+/* What holds of slots behind the current instruction; then that becomes what holds before the next one. */
+static void find_after(struct lw *l, const struct ja_block *b) {
   const struct ja *a = l->a;
-  struct jx *j = &l->j;
   memcpy(l->raw_after, l->raw, 8 * a->words);
   ja_float_step(a, l->ins, b->preserved, l->flt, l->raw_after);
   memcpy(l->uni_after, l->uni, 8 * a->words);
   ja_uniform_step(a, l->ins, b->preserved, l->uni_after);
   memcpy(l->ramps_after, l->ramps, sizeof *l->ramps * a->nslots);
   ja_ramp_step(a, l->ins, b->preserved, l->uni, l->ramps_after);
+}
+static void go_behind(struct lw *l) {
+  memcpy(l->uni, l->uni_after, 8 * l->a->words);
+  memcpy(l->raw, l->raw_after, 8 * l->a->words);
+  memcpy(l->ramps, l->ramps_after, sizeof *l->ramps * l->a->nslots);
+}
+static bool makes_ramp(const struct lw *l) {
+  uint32_t s[JA_MAX_TOUCH];
+  return l->a->ramps && ja_defs(l->a, l->ins, s) == 1 && l->ramps_after[s[0]];
+}
+/* Builds instruction k of the block, which is not its last. */
+static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, const uint64_t *live) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  find_after(l, b);
   gcc_jit_block_add_comment(j->b, NULL, l->ins->o->id);
   lw_counters_guard(l);
   lw_counters_access(l);
@@ -495,9 +505,7 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   }
   note_saved(l);
   l->moving = false;
-  memcpy(l->uni, l->uni_after, 8 * a->words);
-  memcpy(l->raw, l->raw_after, 8 * a->words);
-  memcpy(l->ramps, l->ramps_after, sizeof *l->ramps * a->nslots);
+  go_behind(l);
 }
 void lw_instruction(struct lw *l, const struct ja_block *b, uint32_t k, uint64_t *live) {
   begin_instruction(l, b, k, live);
@@ -644,18 +652,11 @@ static void build_block(struct lw *l, uint32_t number) {
     }
     const bool waits = ja_waits_at_mbarrier(l->ins);
     if ((waits || l->ins->o->flags & MX_F_SYNC) && a->blocks[number].nsucc == 1) {
-      memcpy(l->raw_after, l->raw, 8 * a->words);
-      ja_float_step(a, l->ins, b->preserved, l->flt, l->raw_after);
-      memcpy(l->uni_after, l->uni, 8 * a->words);
-      ja_uniform_step(a, l->ins, b->preserved, l->uni_after);
-      memcpy(l->ramps_after, l->ramps, sizeof *l->ramps * a->nslots);
-      ja_ramp_step(a, l->ins, b->preserved, l->uni, l->ramps_after);
+      find_after(l, b);
       ended = true;
       if (!(waits ? wait_step : sync_step)(l, k)) break;
       lw_saved_step(l);
-      memcpy(l->uni, l->uni_after, 8 * a->words);
-      memcpy(l->raw, l->raw_after, 8 * a->words);
-      memcpy(l->ramps, l->ramps_after, sizeof *l->ramps * a->nslots);
+      go_behind(l);
       lw_edge(l, b->succ[0], false);
       break;
     }

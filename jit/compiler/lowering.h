@@ -128,9 +128,11 @@ struct lw {
   bool held; /* the guard was copied, since one of the instruction's results overwrites its slot */
   /* uniform slots before and after the instruction; live slots before it, and at the end of the block */
   uint64_t *uni, *uni_after, *live, *live_end;
-  int64_t *ramps, *ramps_after; /* by slot: the strides of ramps, before and after the instruction; else 0 */
-  bool ramp_built;              /* the result just built is a ramp */
-  uint64_t *integers;           /* slots that may hold an integer's bits: denormals.c */
+  /* by slot: the strides of ramps, before and after the instruction; else 0, as in code for one lane, where all slots
+   * are uniform */
+  int64_t *ramps, *ramps_after;
+  bool ramp_built;    /* the result just built is a ramp */
+  uint64_t *integers; /* slots that may hold an integer's bits: denormals.c */
   /* as float_in and raw_in of struct ja_block, before the instruction; raw also after it */
   uint64_t *flt, *raw, *raw_after;
   struct lw_exits *exits;
@@ -164,7 +166,7 @@ struct lw {
   struct lw_known_row {
     const struct ja_ins *ins;
     unsigned stride;
-    gcc_jit_rvalue *scattered, *first;
+    gcc_jit_rvalue *scattered, *first; /* scattered NULL: certainly not */
   } * known_rows;
   struct lw_low {
     const struct ja_ins *behind;
@@ -215,7 +217,8 @@ bool lw_operand_uniform(struct lw *l, unsigned k);
 uint64_t lw_offset(struct lw *l, unsigned k, gcc_jit_rvalue **variable);
 gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k); /* chunk k of a slot, or half chunk */
 gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot);
-void lw_broadcast(struct lw *l, uint32_t slot); /* a uniform slot's value to all its chunks */
+unsigned lw_vectors(const struct lw *l, uint32_t slot); /* how many the chunks of a slot are */
+void lw_broadcast(struct lw *l, uint32_t slot);         /* a uniform slot's value to all its chunks */
 gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k); /* the slot's place in state->spill_area */
 /* of a slot of 32 or 64 bits, while the slot of the other width in the same cell is live */
 gcc_jit_lvalue *lw_cell_beside(struct lw *l, uint32_t slot, unsigned k);
@@ -233,13 +236,13 @@ gcc_jit_rvalue *lw_guard(struct lw *l, unsigned chunk);
 void lw_hold_guard(struct lw *l);
 /* The lanes that the instruction acts on: active, and its guard holds. */
 gcc_jit_rvalue *lw_lanes(struct lw *l, unsigned chunk);
-/* ramp_slots.c. lw_ramp_first: the number of lane 0 in a slot that is a ramp. lw_ramp_value: a chunk of it.
- * lw_ramp_spread: writes its chunks. lw_ramp_operand: the stride of operand k, if it is a ramp; else 0. lw_ramp_build:
- * builds instruction number k of the block, whose result is a ramp. */
+/* ramp_slots.c. lw_ramp_first: the number of lane 0 in a slot that is a ramp. lw_ramp_vector: vector k of it, of
+ * so many as lw_vectors() says. lw_ramp_value: a chunk of it. lw_ramp_spread: writes its chunks. lw_ramp_build: builds
+ * instruction number k of the block, whose result is a ramp. */
 gcc_jit_lvalue *lw_ramp_first(struct lw *l, uint32_t slot);
+gcc_jit_rvalue *lw_ramp_vector(struct lw *l, uint32_t slot, unsigned k);
 jv lw_ramp_value(struct lw *l, uint32_t slot, unsigned chunk);
 void lw_ramp_spread(struct lw *l, uint32_t slot);
-int64_t lw_ramp_operand(const struct lw *l, unsigned k);
 void lw_ramp_build(struct lw *l, uint32_t k);
 /* Writes a chunk of result k; a uniform result is written once. */
 void lw_put(struct lw *l, unsigned k, unsigned chunk, jv val);

@@ -747,6 +747,7 @@ static bool call_row_access(struct lw *l, const struct lw_access *ac, gcc_jit_rv
     return false;
   gcc_jit_rvalue *scattered, *start = row_start(l, ac, off, &scattered);
   const uint32_t fallback = lw_spill_for_fallback(l);
+  if (!scattered) scattered = jx_int(&l->j, l->j.t_bool, 0);
   lw_behind_body(l, fallback, lw_call_row_access(l, &row, start, scattered, fallback));
   if (ac->load) l->lows[row.slot] = (struct lw_low){0};
   return true;
@@ -776,10 +777,6 @@ static void by_distance(struct lw *l, const struct lw_access *ac, const struct m
   lw_element_by_element(l, ac, host, index, 1, lanes);
   lw_go(l, ac->end);
 }
-/* Whether the address is a ramp that makes a row. */
-static bool is_certain(const struct lw *l, const struct lw_access *ac) {
-  return lw_ramp_operand(l, ac->at) == (int64_t)ac->bytes;
-}
 /* A row: all lanes of the warp in one piece. */
 static void by_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
@@ -793,14 +790,13 @@ static void by_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *o
     return;
   }
   gcc_jit_rvalue *scattered, *start = row_start(l, ac, off, &scattered);
-  if (is_certain(l, ac) && mx_w_mod(*l->ins->w) >> 2 == MX_SHARED) whole_window(l, &p);
+  const bool certain = ja_is_row(l->a, (uint32_t)(l->ins - l->a->ins));
+  if (certain && mx_w_mod(*l->ins->w) >> 2 == MX_SHARED) whole_window(l, &p);
   else read_cache(l, &p, !ac->load);
-  gcc_jit_rvalue *bad = row_misses(l, &p, start, ac->bytes, NULL);
-  if (!is_certain(l, ac)) bad = lw_either(l, scattered, bad);
+  gcc_jit_rvalue *bad = lw_either(l, scattered, row_misses(l, &p, start, ac->bytes, NULL));
   if (stores_all(l, ac) || (ac->n > 1 && !ac->load)) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes));
-  gcc_jit_block *fast = lw_new_block(l, "fast"), *others = cls == MX_R64 && !is_certain(l, ac) && has_elements(l, ac)
-                                                               ? lw_new_block(l, "others")
-                                                               : ac->slow;
+  gcc_jit_block *fast = lw_new_block(l, "fast"),
+                *others = cls == MX_R64 && !certain && has_elements(l, ac) ? lw_new_block(l, "others") : ac->slow;
   lw_split(l, lw_rare(l, bad), others, fast);
   if (others != ac->slow) {
     j->b = others;

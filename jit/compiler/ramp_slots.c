@@ -24,33 +24,31 @@ gcc_jit_lvalue *lw_ramp_first(struct lw *l, uint32_t slot) {
   }
   return l->first[slot];
 }
-jv lw_ramp_value(struct lw *l, uint32_t slot, unsigned chunk) {
+gcc_jit_rvalue *lw_ramp_vector(struct lw *l, uint32_t slot, unsigned k) {
   struct jx *j = &l->j;
   const bool wide = is_wide(l, slot);
   const uint64_t by = (uint64_t)(l->ramp_built ? l->ramps_after : l->ramps)[slot];
   gcc_jit_type *t = wide ? j->t_u64 : j->t_u32;
   gcc_jit_rvalue *first = jx_rv(lw_ramp_first(l, slot));
-  if (l->loop && !lw_loop_unrolled(l, &chunk)) {
-    chunk = 0;
+  unsigned chunk;
+  if (l->loop && lw_loop_unrolled(l, &chunk)) k += chunk * (wide ? 2 : 1);
+  else if (l->loop)
     first =
         jx_op(j, GCC_JIT_BINARY_OP_PLUS, t, first,
               jx_op(j, GCC_JIT_BINARY_OP_MULT, t, cast(l, lw_loop_lane(l), t), jx_int(j, t, wide ? by : (uint32_t)by)));
-  }
   const jv all = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, jx_keep(j, first));
-  jv v = {.t = all.t};
-  for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
-    v.r[h] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, jx_vector(j, wide), all.r[h],
-                              lw_ramp(l, j->w * chunk + j->w / 2 * h, by, wide)));
+  return jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, jx_vector(j, wide), all.r[0],
+                          lw_ramp(l, (wide ? j->w / 2 : j->w) * k, by, wide)));
+}
+jv lw_ramp_value(struct lw *l, uint32_t slot, unsigned chunk) {
+  const bool wide = is_wide(l, slot);
+  jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
+  for (unsigned h = 0; h < (wide ? 2u : 1u); h++) v.r[h] = lw_ramp_vector(l, slot, (wide ? 2 : 1) * chunk + h);
   if (!wide) v.r[1] = v.r[0];
   return v;
 }
 void lw_ramp_spread(struct lw *l, uint32_t slot) {
-  for (unsigned c = 0; c < l->nc; c++) {
-    const jv v = lw_ramp_value(l, slot, c);
-    if (is_wide(l, slot))
-      for (unsigned h = 0; h < 2; h++) jx_set(&l->j, lw_var(l, slot, 2 * c + h), v.r[h]);
-    else jx_set(&l->j, lw_var(l, slot, c), v.r[0]);
-  }
+  for (unsigned k = 0; k < lw_vectors(l, slot); k++) jx_set(&l->j, lw_var(l, slot, k), lw_ramp_vector(l, slot, k));
 }
 
 /* ---- instructions -------------------------------------------------------------------------------------------------*/
@@ -58,15 +56,16 @@ static uint32_t slot_of(const struct lw *l, unsigned k) {
   const unsigned f = mx_w_operand(l->ins->w, k), cls = mx__types[l->ins->o->opnd[k].type].slot_class;
   return f >= MX_LIT || cls == MX_R128 || cls == MX_PRED ? JA_NONE : ja_slot(l->a, cls, f);
 }
-int64_t lw_ramp_operand(const struct lw *l, unsigned k) {
+/* The stride of operand k, if it is a ramp; else 0. */
+static int64_t stride_of(const struct lw *l, unsigned k) {
   const uint32_t slot = slot_of(l, k);
-  return slot == JA_NONE || l->one_lane ? 0 : l->ramps[slot];
+  return slot == JA_NONE ? 0 : l->ramps[slot];
 }
 /* The number that lane 0 has in operand k. */
 static gcc_jit_rvalue *number(struct lw *l, unsigned k) {
   const bool wide = jx_wide(l->ins->o->opnd[k].type);
   gcc_jit_type *t = wide ? l->j.t_u64 : l->j.t_u32;
-  if (lw_ramp_operand(l, k)) return jx_keep(&l->j, jx_rv(lw_ramp_first(l, slot_of(l, k))));
+  if (stride_of(l, k)) return jx_keep(&l->j, jx_rv(lw_ramp_first(l, slot_of(l, k))));
   return jx_keep(&l->j, cast(l, jv_scalar(&l->j, lw_operand(l, k, 0)), t));
 }
 static uint64_t constant(const struct lw *l, unsigned k) {
@@ -88,8 +87,8 @@ static gcc_jit_rvalue *widened(struct lw *l, gcc_jit_rvalue *v) {
 }
 /* Code is left where the ramp that is extended or shifted down wraps. */
 static void leave_where_it_wraps(struct lw *l, uint32_t number_in_block) {
-  const unsigned k = lw_ramp_operand(l, 1) ? 1 : 2;
-  const int64_t stride = lw_ramp_operand(l, k);
+  const unsigned k = stride_of(l, 1) ? 1 : 2;
+  const int64_t stride = stride_of(l, k);
   const bool with_sign = l->ins->form == MX_FORM_DOWN || ja_extends_sign(l->ins);
   if (stride) /* otherwise uniform factors are added to a ramp */
     lw_leave_where(l, lw_rare(l, wraps(l, number(l, k), stride, jx_wide(l->ins->o->opnd[k].type), with_sign)),

@@ -29,10 +29,10 @@ static bool operand(const struct ja *a, const struct ja_ins *i, unsigned k, cons
   *by = ramps[slot];
   return *by && *by != ANY;
 }
+/* A constant, as a signed number. */
 static bool constant(const struct ja *a, const struct ja_ins *i, unsigned k, int64_t *v) {
-  const unsigned f = mx_w_operand(i->w, k);
-  if (f < MX_LIT || a->f->lits[f - MX_LIT].kind != MX_LIT_VALUE) return false;
-  const uint64_t value = a->f->lits[f - MX_LIT].value;
+  uint64_t value;
+  if (!ja_constant(a, i, k, &value)) return false;
   *v = mx__types[i->o->opnd[k].type].bits == 32 ? (int64_t)(int32_t)value : (int64_t)value;
   return true;
 }
@@ -177,6 +177,10 @@ static int64_t of_address(const struct ja *a, const struct ja_ins *i, const uint
   int64_t by;
   if (ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) return 0;
   return operand(a, i, ac.kind == MX_ACCESS_LOAD ? ac.elements : 0, uni, ramps, &by) ? by : 0;
+}
+bool ja_is_row(const struct ja *a, uint32_t k) {
+  const struct mx_row_access ac = mx__row_access[a->ins[k].op];
+  return a->address_ramp[k] && a->address_ramp[k] == (int64_t)mx__types[ac.type].bits / 8 * ac.elements;
 }
 void ja_find_ramps(struct ja *a) {
   a->address_ramp = ja_get(a, sizeof *a->address_ramp * (a->nins + 1u));

@@ -193,10 +193,9 @@ static struct lw_known_row test(struct lw *l, uint32_t slot, unsigned stride) {
 }
 /* A row that is certain: a ramp. */
 static bool is_ramp(struct lw *l, uint32_t slot, unsigned stride, struct lw_known_row *row) {
-  if (l->one_lane || l->ramps[slot] != (int64_t)stride) return false;
+  if (l->ramps[slot] != (int64_t)stride) return false;
   gcc_jit_rvalue *first = jx_keep(&l->j, jx_rv(lw_ramp_first(l, slot)));
   *row = (struct lw_known_row){.stride = stride,
-                               .scattered = jx_int(&l->j, l->j.t_bool, 0),
                                .first = is_wide(l, slot) ? first : jx_keep(&l->j, sign_extended(l, first))};
   return true;
 }

@@ -250,7 +250,7 @@ static unsigned access_cost(const struct lw *l, const struct access *ld, bool th
   const unsigned lanes = a->lanes;
   *steady = base->steady && !l->run_member[k];
   if (lw_uniform_at(a, ld->block, k, ld->at)) return WARP_OP;
-  if (a->address_ramp[k] && a->address_ramp[k] == (int64_t)jx_bitsof(ac.type) / 8 * ac.elements) return IN_ROWS * lanes;
+  if (ja_is_row(a, k)) return IN_ROWS * lanes;
   if (jx_bitsof(ac.type) < 32) return BY_BODY;
   if (ac.elements > 1) return gathered(l, ld);
   if (l->run_member[k] && l->runs[ld->block].row[l->run_member[k] - 1].kind == LW_SCATTERED) return gathered(l, ld);

@@ -60,9 +60,10 @@ static gcc_jit_lvalue *spill_cell_of_lane(struct lw *l, const struct lw_scalar_l
 }
 /* Moves all lanes' values of a slot between its variables and that cell. */
 static void move(struct lw *l, const struct lw_scalar_loop *p, bool in, uint32_t s) {
-  for (unsigned k = 0; k < (lw_class(l->a, s) == MX_R64 ? 2 * l->nc : l->nc); k++) {
-    gcc_jit_lvalue *v = lw_var(l, s, k), *m = turn_cell(l, p, s, k);
-    jx_set(&l->j, in ? v : m, jx_rv(in ? m : v));
+  for (unsigned k = 0; k < lw_vectors(l, s); k++) {
+    gcc_jit_lvalue *m = turn_cell(l, p, s, k);
+    if (in) jx_set(&l->j, lw_var(l, s, k), jx_rv(m));
+    else jx_set(&l->j, m, l->ramps[s] ? lw_ramp_vector(l, s, k) : jx_rv(lw_var(l, s, k)));
   }
 }
 /* ---- time
@@ -609,13 +610,6 @@ static void make_stores(struct lw *l, const struct lw_scalar_loop *p) {
 }
 
 /* ---- before the loop, and behind it -----------------------------------------------------------------------------*/
-static void bring_ramp(struct lw *l, const struct lw_scalar_loop *p, uint32_t s) {
-  const unsigned parts = lw_class(l->a, s) == MX_R64 ? 2 : 1;
-  for (unsigned c = 0; c < l->nc; c++) {
-    const jv v = lw_ramp_value(l, s, c);
-    for (unsigned h = 0; h < parts; h++) jx_set(&l->j, turn_cell(l, p, s, parts * c + h), v.r[h]);
-  }
-}
 /* Stores the values with which lanes begin where each lane's turn finds its own. */
 static void bring_slots(struct lw *l, struct lw_scalar_loop *p) {
   const struct ja *a = l->a;
@@ -625,8 +619,7 @@ static void bring_slots(struct lw *l, struct lw_scalar_loop *p) {
     const bool here = ja_has(p->in, s), one = here && ja_has(a->blocks[p->head].uni_in, s);
     if (one) continue; /* bring_uniform() does these */
     if (lw_class(a, s) != MX_PRED) {
-      if (here && l->ramps[s]) bring_ramp(l, p, s);
-      else if (here && (p->beside || !ja_has(l->saved, s))) move(l, p, false, s);
+      if (here && (p->beside || l->ramps[s] || !ja_has(l->saved, s))) move(l, p, false, s);
       continue;
     }
     gcc_jit_rvalue *m[LW_CHUNKS];

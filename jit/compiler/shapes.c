@@ -110,12 +110,6 @@ static bool steady_in_a_loop(const struct ja *a, uint32_t use, uint32_t slot) {
   return false;
 }
 
-static bool constant(const struct ja *a, const struct ja_ins *i, unsigned o, uint64_t *v) {
-  const unsigned f = mx_w_operand(i->w, o);
-  if (f < MX_LIT || a->f->lits[f - MX_LIT].kind != MX_LIT_VALUE) return false;
-  *v = a->f->lits[f - MX_LIT].value;
-  return true;
-}
 bool lw_match_addressing(const struct ja *a, uint32_t b, uint32_t k, struct lw_addressing *s) {
   const struct ja_ins *i = &a->ins[k];
   *s = (struct lw_addressing){.factor = 1};
@@ -126,13 +120,13 @@ bool lw_match_addressing(const struct ja *a, uint32_t b, uint32_t k, struct lw_a
     return first != second;
   }
   if (i->form == MX_FORM_SHIFT)
-    return s->from = 1, constant(a, i, 2, &s->factor) && s->factor < 16 && (s->factor = 1ull << s->factor);
+    return s->from = 1, ja_constant(a, i, 2, &s->factor) && s->factor < 16 && (s->factor = 1ull << s->factor);
   if (i->form == MX_FORM_EXTEND) return s->from = 1, s->sign_extends = true;
   if (!ja_multiplies_wide(i)) return false;
   const bool sum = i->form == MX_FORM_MAD;
   s->sign_extends = true;
-  s->from = constant(a, i, 2, &s->factor) ? 1 : 2;
-  if (s->from == 2 && !constant(a, i, 1, &s->factor)) return false;
+  s->from = ja_constant(a, i, 2, &s->factor) ? 1 : 2;
+  if (s->from == 2 && !ja_constant(a, i, 1, &s->factor)) return false;
   if (!s->factor || s->factor >= 1u << 16) return false;
   s->plus = sum ? 3 : 0;
   return !sum || lw_uniform_at(a, b, k, 3);
@@ -290,10 +284,6 @@ static void find_first_copies(struct lw *l) {
   free(known);
 }
 
-/* Whether the address is a ramp that makes a row: such accesses need no shape. */
-static bool is_row(const struct ja *a, uint32_t k, const struct mx_row_access *ac) {
-  return a->address_ramp[k] && a->address_ramp[k] == (int64_t)jx_bitsof(ac->type) / 8 * ac->elements;
-}
 #define MOST_BLOCKS 200u /* of functions in which shapes are looked for */
 void lw_shapes_find(struct lw *l) {
   const struct ja *a = l->a;
@@ -305,7 +295,7 @@ void lw_shapes_find(struct lw *l) {
       const unsigned bits = jx_bitsof(ac.type);
       struct lw_base *base = &l->based[k];
       if (lw_copies_whole(i->op)) find_copy(l, b, k, NULL);
-      if (l->run_member[k] || is_row(a, k, &ac) || (ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) ||
+      if (l->run_member[k] || ja_is_row(a, k) || (ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) ||
           (ac.elements == 1 ? bits > 64 : !lw_is_packed(&ac) && (bits != 32 || ac.elements > 4)))
         continue;
       const uint32_t at = slot_of(a, i, ac.kind == MX_ACCESS_LOAD ? ac.elements : 0);
@@ -522,13 +512,9 @@ static void update(struct lw *l, uint32_t slot) {
     return;
   }
   gcc_jit_rvalue *tmp = jx_keep(j, lw_at(l, l->x, MX_AT(exec, tmp))), *m[LW_CHUNKS];
-  for (unsigned c = 0; l->ramp_built && c < l->nc; c++) {
-    const jv v = lw_ramp_value(l, slot, c);
-    for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
-      jx_set(j, lw_vector(l, tmp, j->bytes * (wide ? 2 * c + h : c), wide), v.r[h]);
-  }
-  for (unsigned k = 0; !l->ramp_built && k < (wide ? 2 * l->nc : l->nc); k++)
-    jx_set(j, lw_vector(l, tmp, j->bytes * k, wide), jx_rv(lw_var(l, slot, k)));
+  for (unsigned k = 0; k < lw_vectors(l, slot); k++)
+    jx_set(j, lw_vector(l, tmp, j->bytes * k, wide),
+           l->ramp_built ? lw_ramp_vector(l, slot, k) : jx_rv(lw_var(l, slot, k)));
   for (unsigned c = 0; c < l->nc; c++) m[c] = jx_rv(l->cm[c]);
   const uint32_t form = j->w * 2 + wide + (sh->steps ? MX_JIT_WANTS_STEPS : 0);
   gcc_jit_rvalue *args[] = {jx_int(j, j->t_u32, form), lw_pack(l, m)};

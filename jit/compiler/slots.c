@@ -66,9 +66,9 @@ gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot) {
   if (l->f && ja_has(l->floats, slot)) return var(l, &l->f[slot], slot, "f", 0);
   return l->slots_spilled ? lw_cell(l, slot, true, 0) : var(l, &l->u[slot], slot, "u", 0);
 }
+unsigned lw_vectors(const struct lw *l, uint32_t slot) { return lw_class(l->a, slot) == MX_R64 ? 2 * l->nc : l->nc; }
 void lw_broadcast(struct lw *l, uint32_t slot) {
-  const unsigned n = lw_class(l->a, slot) == MX_R64 ? 2 * l->nc : l->nc;
-  for (unsigned c = 0; c < n; c++) jx_set(&l->j, lw_var(l, slot, c), jx_rv(lw_one(l, slot)));
+  for (unsigned c = 0; c < lw_vectors(l, slot); c++) jx_set(&l->j, lw_var(l, slot, c), jx_rv(lw_one(l, slot)));
 }
 
 void lw_set_one(struct lw *l, uint32_t slot, gcc_jit_rvalue *v) {
@@ -95,11 +95,11 @@ jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk) {
   const unsigned cls = lw_class(l->a, slot);
   jv v = {.t = cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64, .u = ja_has(l->uni, slot)};
   if (v.u) v.r[0] = v.r[1] = jx_bits(&l->j, jx_type(&l->j, v.t), read_once(l, lw_one(l, slot)));
-  else if (!l->one_lane && l->ramps[slot]) v = lw_ramp_value(l, slot, chunk);
+  else if (l->ramps[slot]) v = lw_ramp_value(l, slot, chunk);
   else if (cls == MX_R64)
     for (unsigned h = 0; h < 2; h++) v.r[h] = part(l, slot, 2 * chunk + h);
   else v.r[0] = v.r[1] = part(l, slot, chunk);
-  if (cls == MX_R64 && (v.u || l->one_lane || !l->ramps[slot])) v.low = known_low(l, slot);
+  if (cls == MX_R64) v.low = known_low(l, slot);
   if (type == v.t) return v;
   if (jx_bitsof(type) < 32 && type != MX_T_pred) { /* it is zero-extended, or its reader trims it: widths.c */
     v.t = (uint8_t)type;

@@ -371,7 +371,7 @@ static mx_status begin(struct mx_jit_kernel *jk, struct mx_launch *l) {
 
 static mx_status tier_begin(mx_kernel *k, struct mx_launch *l) {
   if (l->jit == MX_JIT_OFF || l->debug) return MX_OK;
-  struct mx_jit_kernel **jk = &k->jit[l->counts][l->variant];
+  struct mx_jit_kernel **jk = &k->jit[l->counts][mx__launch_variant(l)];
   if (!*jk && !(*jk = kernel_new(k, l->prep)))
     return l->jit == MX_JIT_ON ? mx__fail_plain(l->device, MX_OUT_OF_MEMORY) : MX_OK;
   (*jk)->counts = l->counts, (*jk)->check_list = l->check_list, (*jk)->halved = l->halved;
@@ -399,14 +399,14 @@ static void end(struct mx_jit *j, struct mx_jit_kernel *jk) {
 
 static void tier_end(mx_kernel *k, struct mx_launch *l) {
   struct mx_jit *j = k->module->device->jit;
-  if (l->jit == MX_JIT_OFF || !j || !(l->debug || k->jit[l->counts][l->variant])) return;
+  if (l->jit == MX_JIT_OFF || !j || !(l->debug || k->jit[l->counts][mx__launch_variant(l)])) return;
   mx__lock(&j->lock);
   if (l->debug) { /* its session has not noticed yet, but nobody may look at it any more */
     if (j->launch == l) end(j, j->of_launch);
     mx__unlock(&j->lock);
     return;
   }
-  struct mx_jit_kernel *jk = k->jit[l->counts][l->variant];
+  struct mx_jit_kernel *jk = k->jit[l->counts][mx__launch_variant(l)];
   end(j, jk);
   l->stats.tier = tier_of(jk);
   l->stats.interpreted_ms = jk->spent * 1e3;

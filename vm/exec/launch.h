@@ -69,8 +69,7 @@ struct mx_launch {
   /* its code is made for rows: in all warps, %tid.x increases by one from lane to lane, %tid.y and %tid.z stay the same
    */
   bool tid_rows;
-  unsigned variant; /* which of the kernel's codes these two name */
-  void *observed;   /* a checker's */
+  void *observed; /* a checker's */
 
   uint32_t grid[3], block[3];
   uint64_t nblocks;
@@ -113,6 +112,10 @@ struct mx_launch {
   struct mx_trap trap;
   mx_launch_stats stats; /* workers add theirs when they end */
 };
+/* Which of its kernel's codes it uses. */
+static inline unsigned mx__launch_variant(const struct mx_launch *l) {
+  return l->halved + (l->tid_rows ? 0 : MX_HALVES);
+}
 
 /* What the machine asks of the device's side while the launch runs; vm/host/output.c, which says more. */
 struct mx_services {

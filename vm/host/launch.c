@@ -204,9 +204,8 @@ static bool choose_code(struct mx_launch *l, mx_kernel *k) {
   if (k->prep->crosses) halved = 0;
   for (;; halved = 0) {
     l->tid_rows = (l->block[1] == 1 && l->block[2] == 1) || l->block[0] % (l->lanes >> halved) == 0;
-    l->variant = halved + (l->tid_rows ? 0 : MX_HALVES);
     l->halved = halved;
-    l->prep = mx__kernel_variant(k, l->variant);
+    l->prep = mx__kernel_variant(k, mx__launch_variant(l));
     if (l->prep || !halved) return l->prep;
   }
 }
