@@ -102,7 +102,8 @@ static bool keeps_uniform(const struct ja *a, const struct ja_ins *i) {
   if (i->op == MX_SREG_32 && mx_w_operand(i->w, 1) == MX_SR_WARPID) return true;
   if (mx__effect(i->op) == MX_DOES_SREG) {
     const unsigned sreg = mx_w_operand(i->w, 1);
-    return mx__sregs[sreg].varies >= MX_PER_BLOCK || (a->tid_rows && (sreg == MX_SR_TID_Y || sreg == MX_SR_TID_Z));
+    return mx__sregs[sreg].varies >= MX_PER_BLOCK ||
+           (a->row_lanes == a->lanes && (sreg == MX_SR_TID_Y || sreg == MX_SR_TID_Z));
   }
   if (i->o->cls == MX_LANE) return jx_meanings[i->op] != NULL;
   /* A load from one address gives one value; but local memory is another one for each lane. */
@@ -476,7 +477,7 @@ struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func) {
   a->checked = unit->counts == MX_COUNT_CHECKED;
   a->counts = a->checked ? 0 : unit->counts;
   a->clocks = unit->clocks;
-  a->tid_rows = unit->tid_rows && !a->checked && !a->counts && !a->stops;
+  a->row_lanes = a->checked || a->counts || a->stops ? 0 : unit->row_lanes;
   ji_build(a);
   a->nslots = a->f->npred + a->f->n32 + a->f->n64;
   a->words = a->nslots / 64 + 1;

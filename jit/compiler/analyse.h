@@ -79,7 +79,7 @@ struct ja_block {
   uint64_t *float_in;
   uint64_t *raw_in;    /* of these, those whose NaNs may not be canonical yet */
   uint64_t *preserved; /* slots that pending lanes will read: the block's results must be blended into them */
-  int64_t *ramp_in;    /* by slot: its stride, if it is a ramp (ramps.c); else 0 */
+  int64_t *ramp_in;    /* by slot: its stride, or JA_FLAT, if it is a ramp (ramps.c); else 0 */
 };
 
 /* What is compiled together: a kernel and all that it may call. */
@@ -89,9 +89,9 @@ struct ja_unit {
   const char *check_list; /* of checked code: checked.c; NULL: no checker watches */
   unsigned counts;        /* as in struct mx_launch */
   uint32_t lanes;         /* how many of a warp's lanes exist: the module's number of lanes, or fewer */
-  bool tid_rows; /* in all warps, %tid.x increases by one from lane to lane, and %tid.y and %tid.z stay the same */
-  bool clocks;   /* warps keep their clocks */
-  const bool *reachable; /* by function */
+  uint32_t row_lanes;     /* as in struct mx_launch */
+  bool clocks;            /* warps keep their clocks */
+  const bool *reachable;  /* by function */
   bool *wanted;     /* by function: code is needed for it; analysing a function adds those to which its code leaves */
   uint32_t in_line; /* functions of up to so many words are inlined: inline.h */
   uint32_t *calls;  /* by function: how many instructions call it */
@@ -125,12 +125,12 @@ struct ja {
   bool tangled;         /* the graph is irreducible: no branch is hidden */
   bool slots_in_memory; /* in state->spill_area, not in registers: lower.h */
   const char *stops;
-  unsigned counts; /* for a profile; 0: for none */
-  bool checked;    /* a checker watches */
-  bool clocks;     /* as the unit's */
-  bool tid_rows;   /* as the unit's, in code for nobody who looks on */
-  bool ramps;      /* tid_rows, and the function is not too large to look for ramps */
-  /* by instruction: the stride of the address of a load or store, if it is a ramp; else 0 */
+  unsigned counts;    /* for a profile; 0: for none */
+  bool checked;       /* a checker watches */
+  bool clocks;        /* as the unit's */
+  uint32_t row_lanes; /* as the unit's, in code for nobody who looks on; else 0 */
+  bool ramps;         /* there are rows, and the function is not too large to look for ramps */
+  /* by instruction: the stride, or JA_FLAT, of the address of a load or store, if it is a ramp; else 0 */
   int64_t *address_ramp;
   uint64_t *written; /* if `checked`: by instruction, the slots that may have been written before it */
   struct ja_write {
@@ -214,8 +214,15 @@ bool ja_ramp_leaves(const struct ja_ins *i);
 bool ja_extends_sign(
     const struct ja_ins *i);      /* of an instruction that extends numbers or multiplies them to wider ones */
 void ja_find_ramps(struct ja *a); /* a part of ja_analyse() */
-/* Whether the address of load or store k is a ramp of the bytes that each lane accesses. */
+/* Whether load or store k accesses rows: its address is a ramp of the bytes that each lane accesses. ja_is_flat:
+ * whether load k accesses one place for each row of lanes. */
 bool ja_is_row(const struct ja *a, uint32_t k);
+bool ja_is_flat(const struct ja *a, uint32_t k);
+#define JA_FLAT INT64_MAX /* stands for stride 0: the number is the same within each row of lanes */
+static inline int64_t ja_stride(int64_t ramp) { return ramp == JA_FLAT ? 0 : ramp; }
+enum { JA_MOST_ROWS = 4 };
+/* How many rows of lanes a warp has. */
+static inline unsigned ja_rows(const struct ja *a) { return a->row_lanes ? a->lanes / a->row_lanes : 1; }
 /* NaN results are made canonical only where the program may look at their bits. Updates the sets float and raw (see
  * struct ja_block) from before the instruction to behind it. */
 void ja_float_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *flt, uint64_t *raw);

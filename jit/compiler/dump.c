@@ -55,7 +55,8 @@ void ja_dump_plan(const struct ja *a, FILE *to) {
   }
   for (uint32_t k = 0; k < a->nins; k++) print_known(a, &a->ins[k], to);
   for (uint32_t k = 0; k < a->nins; k++)
-    if (a->address_ramp[k])
+    if (a->address_ramp[k] == JA_FLAT) fprintf(to, "  %u: %s's addresses are flat\n", a->ins[k].pc, a->ins[k].o->id);
+    else if (a->address_ramp[k])
       fprintf(to, "  %u: %s's addresses increase by %" PRId64 "\n", a->ins[k].pc, a->ins[k].o->id, a->address_ramp[k]);
 }
 

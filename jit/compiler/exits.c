@@ -96,7 +96,7 @@ static uint32_t slot_offset(struct lw *l, uint32_t s, bool one) {
   if (!*at) {
     const uint32_t bytes = l->a->image->lanes * (cls == MX_R32 ? 4u : 8u);
     *at = t->end;
-    t->end += bytes > 64 && !(one && l->slots_spilled) ? bytes : 64;
+    t->end += bytes > 64 && !(one && l->slots_spilled && ja_rows(l->a) == 1) ? bytes : 64;
   }
   return *at;
 }
@@ -114,8 +114,18 @@ gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k) {
   return cls == MX_PRED ? spill_field(l, slot_offset(l, slot, one) + k * j->mask_bytes, j->t_mask)
                         : spill_field(l, slot_offset(l, slot, one) + k * j->bytes, cls == MX_R64 ? j->vu64 : j->vu32);
 }
-gcc_jit_lvalue *lw_cell_first(struct lw *l, uint32_t slot) {
-  return spill_field(l, slot_offset(l, slot, true), lw_class(l->a, slot) == MX_R64 ? l->j.t_u64 : l->j.t_u32);
+static uint32_t row_offset(const struct lw *l, uint32_t slot, unsigned row) {
+  return row * l->a->row_lanes * (lw_class(l->a, slot) == MX_R64 ? 8 : 4);
+}
+gcc_jit_lvalue *lw_cell_first(struct lw *l, uint32_t slot, unsigned row) {
+  return spill_field(l, slot_offset(l, slot, true) + row_offset(l, slot, row),
+                     lw_class(l->a, slot) == MX_R64 ? l->j.t_u64 : l->j.t_u32);
+}
+gcc_jit_lvalue *lw_cell_of_lane(struct lw *l, uint32_t slot, gcc_jit_rvalue *lane) {
+  const bool wide = lw_class(l->a, slot) == MX_R64;
+  gcc_jit_rvalue *by = jx_op(&l->j, GCC_JIT_BINARY_OP_MULT, l->j.t_u64, lane, lw_u64(l, wide ? 8 : 4));
+  return lw_field(l, jx_keep(&l->j, lw_add(l, jx_rv(l->spill_area), by)), slot_offset(l, slot, true),
+                  wide ? l->j.t_u64 : l->j.t_u32);
 }
 uint32_t lw_cell_offset(struct lw *l, uint32_t slot) { return slot_offset(l, slot, false); }
 gcc_jit_lvalue *lw_cell_beside(struct lw *l, uint32_t slot, unsigned k) {
@@ -164,7 +174,9 @@ static void move_slot(struct lw *l, bool in, uint32_t s, enum form form) {
   const uint32_t bytes = cls == MX_PRED ? j->mask_bytes : j->bytes;
   if (l->slots_spilled) return;
   if (form == ONE) move(l, in, lw_one(l, s), at, t);
-  else if (form == RAMP) move(l, in, lw_ramp_first(l, s), at, cls == MX_R64 ? j->t_u64 : j->t_u32);
+  else if (form == RAMP)
+    for (unsigned row = 0; row < ja_rows(l->a); row++)
+      move(l, in, lw_ramp_first(l, s, row), at + row_offset(l, s, row), cls == MX_R64 ? j->t_u64 : j->t_u32);
   else
     for (unsigned k = 0; k < lw_vectors(l, s); k++) move(l, in, lw_var(l, s, k), at + k * bytes, t);
 }
@@ -186,14 +198,16 @@ static void add_location(struct lw *l, uint32_t frame, uint32_t s, enum form for
                          bool shaped) {
   struct lw_exits *t = l->exits;
   const unsigned cls = lw_class(l->a, s);
+  const uint64_t by = form == RAMP ? (uint64_t)ja_stride(stride) : 0;
   const struct ja_frame *f = &l->a->frames[frame];
   while (ja_number(l->a, s) < f->first[cls]) f = &l->a->frames[f->parent];
-  *APPEND(t->locations, t->nlocations) = (struct mx_jit_location){
-      .slot = (ja_number(l->a, s) - f->first[cls]) | f->level << MX_JIT_LEVEL | (form == ONE ? MX_JIT_ONE : 0) |
-              (raw ? MX_JIT_RAW : 0) | (shaped ? MX_JIT_SHAPED : 0) | cls << MX_JIT_CLASS,
-      .offset = slot_offset(l, s, form != CHUNKS),
-      .shape = t->shape[s],
-      .stride = {form == RAMP ? (uint32_t)stride : 0, form == RAMP ? (uint32_t)(stride >> 32) : 0}};
+  *APPEND(t->locations, t->nlocations) =
+      (struct mx_jit_location){.slot = (ja_number(l->a, s) - f->first[cls]) | f->level << MX_JIT_LEVEL |
+                                       (form == ONE ? MX_JIT_ONE : 0) | (form == RAMP ? MX_JIT_RAMP : 0) |
+                                       (raw ? MX_JIT_RAW : 0) | (shaped ? MX_JIT_SHAPED : 0) | cls << MX_JIT_CLASS,
+                               .offset = slot_offset(l, s, form != CHUNKS),
+                               .shape = t->shape[s],
+                               .stride = {(uint32_t)by, (uint32_t)(by >> 32)}};
 }
 
 /* ---- exits ----------------------------------------------------------------------------------------------------*/
@@ -462,7 +476,7 @@ void lw_build_entries(struct lw *l) {
 }
 
 /* ---- instructions that the interpreter's bodies do --------------------------------------------------------------*/
-/* The lanes' values of a ramp, into the slot's cell. Its first number is what a ramp has there. */
+/* The lanes' values of a ramp, into the slot's cell. The first of each row are what a ramp has there. */
 static void spread_to_cell(struct lw *l, uint32_t s) {
   for (unsigned k = 0; k < lw_vectors(l, s); k++) jx_set(&l->j, lw_cell(l, s, false, k), lw_ramp_vector(l, s, k));
 }
@@ -540,6 +554,7 @@ void lw_export_table(struct lw *l, uint32_t number) {
                                     .chunk = j->w,
                                     .vector_masks = j->isa->mask_is_vector,
                                     .lanes = l->a->lanes,
+                                    .row_lanes = l->a->row_lanes,
                                     .nframes = l->a->nframes,
                                     .nentries = t->nentries,
                                     .nsites = t->nsites,

@@ -784,7 +784,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->flt = lw_need(8 * a->words), l->raw = lw_need(8 * a->words), l->raw_after = lw_need(8 * a->words);
   l->written = lw_need(8 * a->words);
   l->ramps = lw_need(sizeof *l->ramps * (a->nslots + 1)), l->ramps_after = lw_need(sizeof *l->ramps * (a->nslots + 1));
-  l->first = lw_need(sizeof *l->first * (a->nslots + 1));
+  l->first = lw_need(sizeof *l->first * JA_MOST_ROWS * (a->nslots + 1));
   l->deferred_uni = lw_need(8 * a->words), l->deferred_raw = lw_need(8 * a->words);
   l->shapes = lw_need(sizeof *l->shapes * (a->nslots + 1));
   l->known_rows = lw_need(sizeof *l->known_rows * (a->nslots + 1));

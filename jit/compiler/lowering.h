@@ -93,7 +93,7 @@ struct lw {
   /* by slot: the vectors of its chunks, two for each chunk of a 64-bit slot; created when first used */
   gcc_jit_lvalue *(*v)[2 * LW_CHUNKS];
   gcc_jit_lvalue **u;              /* by slot, where it is uniform: its one value */
-  gcc_jit_lvalue **first;          /* by slot, where it is a ramp: lane 0's number; see ramp_slots.c */
+  gcc_jit_lvalue **first;          /* by slot, where it is a ramp, and row: the first lane's number; see ramp_slots.c */
   gcc_jit_block **head, **entry;   /* by block */
   gcc_jit_lvalue *tid_consecutive; /* see lw_tid_consecutive(); NULL: not asked for yet */
   gcc_jit_block *ended;            /* where code goes when all lanes have ended; NULL: not needed so far */
@@ -236,10 +236,10 @@ gcc_jit_rvalue *lw_guard(struct lw *l, unsigned chunk);
 void lw_hold_guard(struct lw *l);
 /* The lanes that the instruction acts on: active, and its guard holds. */
 gcc_jit_rvalue *lw_lanes(struct lw *l, unsigned chunk);
-/* ramp_slots.c. lw_ramp_first: the number of lane 0 in a slot that is a ramp. lw_ramp_vector: vector k of it, of
- * so many as lw_vectors() says. lw_ramp_value: a chunk of it. lw_ramp_spread: writes its chunks. lw_ramp_build: builds
- * instruction number k of the block, whose result is a ramp. */
-gcc_jit_lvalue *lw_ramp_first(struct lw *l, uint32_t slot);
+/* ramp_slots.c. lw_ramp_first: the number of a row's first lane in a slot that is a ramp. lw_ramp_vector: vector k of
+ * it, of so many as lw_vectors() says. lw_ramp_value: a chunk of it. lw_ramp_spread: writes its chunks. lw_ramp_build:
+ * builds instruction number k of the block, whose result is a ramp. */
+gcc_jit_lvalue *lw_ramp_first(struct lw *l, uint32_t slot, unsigned row);
 gcc_jit_rvalue *lw_ramp_vector(struct lw *l, uint32_t slot, unsigned k);
 jv lw_ramp_value(struct lw *l, uint32_t slot, unsigned chunk);
 void lw_ramp_spread(struct lw *l, uint32_t slot);
@@ -344,7 +344,9 @@ bool lw_loop_unrolled(const struct lw *l, unsigned *chunk);
 /* The number of the current chunk's first lane, in a loop that is not unrolled. */
 gcc_jit_rvalue *lw_loop_lane(struct lw *l);
 /* exits.c: where the spill area has a slot's cells. */
-gcc_jit_lvalue *lw_cell_first(struct lw *l, uint32_t slot); /* the place of a ramp's number there */
+gcc_jit_lvalue *lw_cell_first(struct lw *l, uint32_t slot, unsigned row); /* the place of a ramp's number there */
+/* The same of the row that begins with a lane whose number is known at run time. */
+gcc_jit_lvalue *lw_cell_of_lane(struct lw *l, uint32_t slot, gcc_jit_rvalue *lane);
 uint32_t lw_cell_offset(struct lw *l, uint32_t slot);
 /* exits.c: part h of a slot's cell for the chunk whose part of the spill area the pointer has advanced to. lw_loop_row:
  * the same for a row of a run. lw_block_mask: the same for the active lanes' mask, which loops and functions of

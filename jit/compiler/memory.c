@@ -621,15 +621,16 @@ static bool is_far_from_next(const struct lw *l, const struct lw_access *ac) {
   const unsigned space = mx_w_mod(*l->ins->w) >> 2;
   return l->uses_images && ac->load && (space == MX_GLOBAL || space == MX_GENERIC) && !lw_is_in_loop(l);
 }
-/* Moves a row that begins at q, n elements for each lane. Kernels that access pairs and quads stream through memory, so
- * for these the bytes that the blocks behind this one will need are prefetched: the processor's prefetcher stops at the
- * end of a page, which is often the end of a block's part. */
-static void in_one_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *q, gcc_jit_rvalue *const *lanes) {
+/* Moves rows that begin at q[], n elements for each of so many lanes. Kernels that access pairs and quads stream
+ * through memory, so for these the bytes that the blocks behind this one will need are prefetched: the processor's
+ * prefetcher stops at the end of a page, which is often the end of a block's part. */
+static void in_pieces(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *const *pieces, unsigned piece_lanes,
+                      gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const bool far = ac->n == 1 && is_far_from_next(l, ac);
   for (unsigned c = 0; c < l->nc; c++) {
-    const uint64_t at = (uint64_t)j->w * c * ac->bytes;
-    gcc_jit_rvalue *v[4];
+    const uint64_t at = (uint64_t)(j->w * c % piece_lanes) * ac->bytes;
+    gcc_jit_rvalue *v[4], *q = pieces[j->w * c / piece_lanes];
     if (ac->n == 1) {
       if (far && at % 64 == 0) jx_prefetch(j, lw_vector(l, q, at + LW_PREFETCH, false));
       if (ac->load) lw_load_chunk(l, 0, c, lw_at(l, q, at), NULL, ac->type, false);
@@ -648,18 +649,21 @@ static void in_one_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalu
   }
 }
 
-/* A condition: a row of so many bytes for each lane, which begins at the device's address `start`, is not within bounds
- * or not aligned, or the highest bit of `wrong` is set (NULL: it is not). */
-static gcc_jit_rvalue *row_misses(struct lw *l, const struct memory_bounds *p, gcc_jit_rvalue *start, unsigned bytes,
-                                  gcc_jit_rvalue *wrong) {
+/* A condition: `reach` bytes from one of the n device's addresses `start` on are not within bounds, or elements of
+ * `bytes` there are not aligned, or the highest bit of `wrong` is set (NULL: it is not). */
+static gcc_jit_rvalue *pieces_miss(struct lw *l, const struct memory_bounds *p, gcc_jit_rvalue *const *start,
+                                   unsigned n, uint64_t reach, unsigned bytes, gcc_jit_rvalue *wrong) {
   struct jx *j = &l->j;
 #define OP(op_, x_, y_) u64_op(l, GCC_JIT_BINARY_OP_##op_, x_, y_)
-  gcc_jit_rvalue *last = jx_keep(j, OP(MINUS, p->span, lw_u64(l, (uint64_t)l->a->lanes * bytes))),
-                 *at = jx_keep(j, OP(MINUS, start, p->lo));
-  gcc_jit_rvalue *misses = OP(BITWISE_OR, OP(BITWISE_OR, last, at), OP(MINUS, last, at));
+  gcc_jit_rvalue *last = jx_keep(j, OP(MINUS, p->span, lw_u64(l, reach))), *misses = last, *odd = start[0];
+  for (unsigned k = 0; k < n; k++) {
+    gcc_jit_rvalue *at = jx_keep(j, OP(MINUS, start[k], p->lo));
+    misses = OP(BITWISE_OR, OP(BITWISE_OR, misses, at), OP(MINUS, last, at));
+    if (k) odd = OP(BITWISE_OR, odd, start[k]);
+  }
   if (wrong) misses = OP(BITWISE_OR, wrong, misses);
   if (bytes == 1) return lw_is_negative(l, misses);
-  return lw_wrong_or_odd(l, misses, OP(BITWISE_AND, start, lw_u64(l, bytes - 1)));
+  return lw_wrong_or_odd(l, misses, OP(BITWISE_AND, odd, lw_u64(l, bytes - 1)));
 #undef OP
 }
 /* The stride between the numbers of adjacent lanes if the access is a row; 0: it is most likely none. */
@@ -684,13 +688,15 @@ static void by_index(struct lw *l, const struct lw_access *ac, struct memory_bou
     /* the last number is not negative either, so that signed and unsigned agree */
     gcc_jit_rvalue *room = u64_op(l, GCC_JIT_BINARY_OP_MINUS, lw_u64(l, INT32_MAX - more * stride), row.first),
                    *wrong = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, row.first, room);
-    gcc_jit_rvalue *no = lw_either(l, row.scattered, row_misses(l, p, start, ac->bytes, wrong));
+    gcc_jit_rvalue *no =
+        lw_either(l, row.scattered, pieces_miss(l, p, &start, 1, (more + 1ull) * ac->bytes, ac->bytes, wrong));
     if ((ac->n > 1 && !ac->load) || stores_all(l, ac)) no = lw_either(l, no, not_all(l, ac->guarded, lanes));
     lw_split(l, lw_rare(l, no), others, in_row);
     j->b = in_row;
     gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start));
     if (ac->n == 1 && ac->load) lw_fetch_ahead(l, host, NULL, (more + 1ull) * ac->bytes, true);
-    in_one_piece(l, ac, byte_pointer(l, host), lanes);
+    gcc_jit_rvalue *q = byte_pointer(l, host);
+    in_pieces(l, ac, &q, l->a->lanes, lanes);
     lw_go(l, ac->end);
     if (others == ac->slow) return;
     j->b = others;
@@ -743,6 +749,7 @@ static bool call_row_access(struct lw *l, const struct lw_access *ac, gcc_jit_rv
   struct lw_row_access row = {.load = ac->load, .wide = cls == MX_R64};
   if (!l->slots_spilled || l->one_lane || l->a->checked || lw_is_in_loop(l) || (ac->load && ac->guarded) ||
       is_narrow(ac) || ac->n > 1 || l->parts || jx_wide(ac->type) != row.wide ||
+      (ja_rows(l->a) > 1 && ja_is_row(l->a, (uint32_t)(l->ins - l->a->ins))) ||
       !lw_operand_has_cells(l, k, ac->load, &row.raw, &row.slot))
     return false;
   gcc_jit_rvalue *scattered, *start = row_start(l, ac, off, &scattered);
@@ -777,7 +784,43 @@ static void by_distance(struct lw *l, const struct lw_access *ac, const struct m
   lw_element_by_element(l, ac, host, index, 1, lanes);
   lw_go(l, ac->end);
 }
-/* A row: all lanes of the warp in one piece. */
+/* The rows of an access through a ramp: where they begin. */
+static void rows_start(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *off, gcc_jit_rvalue **start) {
+  const bool wide = mx__types[l->ins->o->opnd[ac->at].type].slot_class == MX_R64;
+  const uint32_t slot = ja_slot(l->a, wide ? MX_R64 : MX_R32, mx_w_operand(l->ins->w, ac->at));
+  for (unsigned row = 0; row < ja_rows(l->a); row++) {
+    gcc_jit_rvalue *first = jx_keep(&l->j, jx_rv(lw_ramp_first(l, slot, row)));
+    if (!wide) first = gcc_jit_context_new_cast(l->j.c, NULL, first, l->j.t_u64);
+    first = u64_op(l, GCC_JIT_BINARY_OP_PLUS, first, off);
+    if (!wide) first = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, first, lw_u64(l, UINT32_MAX));
+    start[row] = jx_keep(&l->j, first);
+  }
+}
+static void bounds_of_ramp(struct lw *l, struct memory_bounds *p, bool write) {
+  if (mx_w_mod(*l->ins->w) >> 2 == MX_SHARED) whole_window(l, p);
+  else read_cache(l, p, write);
+}
+/* A load through a flat ramp: one place for each row of lanes. */
+static void by_flat_rows(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *off) {
+  struct jx *j = &l->j;
+  const unsigned bytes = ac->bytes / ac->n;
+  gcc_jit_rvalue *start[JA_MOST_ROWS];
+  struct memory_bounds p;
+  rows_start(l, ac, off, start);
+  bounds_of_ramp(l, &p, false);
+  gcc_jit_block *fast = lw_new_block(l, "fast");
+  lw_split(l, lw_rare(l, pieces_miss(l, &p, start, ja_rows(l->a), ac->bytes, ac->bytes, NULL)), ac->slow, fast);
+  j->b = fast;
+  jv v[JA_MOST_ROWS][4];
+  for (unsigned row = 0; row < ja_rows(l->a); row++) {
+    gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.host, start[row]));
+    for (unsigned e = 0; e < ac->n; e++) v[row][e] = load_cell(l, q, (uint64_t)e * bytes, ac->type);
+  }
+  for (unsigned c = 0; c < l->nc; c++)
+    for (unsigned e = 0; e < ac->n; e++) put_element(l, e, c, ac->type, v[j->w * c / l->a->row_lanes][e]);
+  lw_go(l, ac->end);
+}
+/* Rows: all lanes of the warp in one piece, or in several, if the address is a ramp. */
 static void by_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const unsigned cls = mx__types[l->ins->o->opnd[ac->at].type].slot_class;
@@ -789,11 +832,13 @@ static void by_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *o
     by_distance(l, ac, &p, slot, off, lanes);
     return;
   }
-  gcc_jit_rvalue *scattered, *start = row_start(l, ac, off, &scattered);
   const bool certain = ja_is_row(l->a, (uint32_t)(l->ins - l->a->ins));
-  if (certain && mx_w_mod(*l->ins->w) >> 2 == MX_SHARED) whole_window(l, &p);
-  else read_cache(l, &p, !ac->load);
-  gcc_jit_rvalue *bad = lw_either(l, scattered, row_misses(l, &p, start, ac->bytes, NULL));
+  const unsigned n = certain ? ja_rows(l->a) : 1;
+  gcc_jit_rvalue *scattered = NULL, *start[JA_MOST_ROWS], *q[JA_MOST_ROWS];
+  if (certain) rows_start(l, ac, off, start), bounds_of_ramp(l, &p, !ac->load);
+  else start[0] = row_start(l, ac, off, &scattered), read_cache(l, &p, !ac->load);
+  const uint64_t reach = (uint64_t)l->a->lanes / n * ac->bytes;
+  gcc_jit_rvalue *bad = lw_either(l, scattered, pieces_miss(l, &p, start, n, reach, ac->bytes, NULL));
   if (stores_all(l, ac) || (ac->n > 1 && !ac->load)) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes));
   gcc_jit_block *fast = lw_new_block(l, "fast"),
                 *others = cls == MX_R64 && !certain && has_elements(l, ac) ? lw_new_block(l, "others") : ac->slow;
@@ -804,11 +849,15 @@ static void by_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *o
     by_distance(l, ac, &p, slot, off, lanes);
   }
   j->b = fast;
-  gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.host, start)), *q = byte_pointer(l, host);
-  if (ac->n == 1 && ac->load) lw_fetch_ahead(l, host, NULL, (uint64_t)l->a->lanes * ac->bytes, false);
-  if (ac->n > 1) in_one_piece(l, ac, q, lanes);
+  for (unsigned k = 0; k < n; k++) {
+    gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.host, start[k]));
+    if (ac->n == 1 && ac->load && n == 1) lw_fetch_ahead(l, host, NULL, reach, false);
+    q[k] = byte_pointer(l, host);
+  }
+  if (ac->n > 1) in_pieces(l, ac, q, l->a->lanes / n, lanes);
   for (unsigned c = 0; ac->n == 1 && c < l->nc; c++) {
-    gcc_jit_rvalue *at = lw_at(l, q, (uint64_t)j->w * c * ac->bytes);
+    const unsigned lane = j->w * c, piece = l->a->lanes / n;
+    gcc_jit_rvalue *at = lw_at(l, q[lane / piece], (uint64_t)(lane % piece) * ac->bytes);
     /* where lanes are inactive the row is within bounds, too */
     if (ac->load) lw_load_chunk(l, 0, c, at, NULL, ac->type, false);
     else lw_store_chunk(l, ac->value, c, at, lanes[c], ac->type, false);
@@ -906,13 +955,15 @@ static bool build_access(struct lw *l) {
                 (local  ? narrow && !gathers
                  : base ? narrow && no_row && !(load && gathers)
                         : one_address);
-  if (!uniform && by_body) {
+  const bool flat = ja_is_flat(l->a, (uint32_t)(l->ins - l->a->ins));
+  if (!uniform && !flat && by_body) {
     lw_interpret(l);
     return true;
   }
   struct lw_access access = {load, guarded, ac.type, ac.elements, at, value, bytes, NULL, NULL};
   if (packed) access.type = word, access.n = 1, l->parts = ac.elements, l->part_type = ac.type;
-  if (!uniform && !base && !local && call_row_access(l, &access, variable ? variable : lw_u64(l, off_k))) return true;
+  if (!uniform && !flat && !base && !local && call_row_access(l, &access, variable ? variable : lw_u64(l, off_k)))
+    return true;
   jv off = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);
   if (local && lw_call_by_lane(l, &access, off)) return true;
   gcc_jit_block *end = access.end = lw_new_block(l, "done");
@@ -943,7 +994,8 @@ static bool build_access(struct lw *l) {
     for (unsigned e = 0; load && e < ac.elements; e++)
       for (unsigned c = 0; c < l->nc; c++) put_element(l, e, c, ac.type, v[e]);
     lw_go(l, end);
-  } else if (local) lw_by_lane(l, &access, off, lanes);
+  } else if (flat) by_flat_rows(l, &access, variable ? variable : lw_u64(l, off_k));
+  else if (local) lw_by_lane(l, &access, off, lanes);
   else if (lw_base(l) && lw_base(l)->indexed) by_index(l, &access, &p, variable ? variable : lw_u64(l, off_k), lanes);
   else if (lw_base(l)) by_shape(l, &access, &p, variable ? variable : lw_u64(l, off_k), lanes);
   else by_piece(l, &access, variable ? variable : lw_u64(l, off_k), lanes);

@@ -1,5 +1,5 @@
-/* Slots that are ramps (ramps.c): the number of lane 0, which code keeps; vectors made of it; and the instructions
- * whose results are ramps. */
+/* Slots that are ramps (ramps.c): the numbers of the rows' first lanes, which code keeps; vectors made of them; and the
+ * instructions whose results are ramps. */
 #include "lowering.h"
 
 #include "vm/exec/exec.h"
@@ -15,30 +15,45 @@ static gcc_jit_rvalue *cast(struct lw *l, gcc_jit_rvalue *v, gcc_jit_type *t) {
 }
 
 /* ---- numbers and vectors ------------------------------------------------------------------------------------------*/
-gcc_jit_lvalue *lw_ramp_first(struct lw *l, uint32_t slot) {
-  if (l->slots_spilled) return lw_cell_first(l, slot);
-  if (!l->first[slot]) {
+gcc_jit_lvalue *lw_ramp_first(struct lw *l, uint32_t slot, unsigned row) {
+  if (l->slots_spilled) return lw_cell_first(l, slot, row);
+  gcc_jit_lvalue **first = &l->first[JA_MOST_ROWS * slot + row];
+  if (!*first) {
     char name[32];
-    snprintf(name, sizeof name, "r%u", slot);
-    l->first[slot] = gcc_jit_function_new_local(l->j.fn, NULL, is_wide(l, slot) ? l->j.t_u64 : l->j.t_u32, name);
+    snprintf(name, sizeof name, "r%u.%u", slot, row);
+    *first = gcc_jit_function_new_local(l->j.fn, NULL, is_wide(l, slot) ? l->j.t_u64 : l->j.t_u32, name);
   }
-  return l->first[slot];
+  return *first;
+}
+/* The number of the current chunk's first lane, in a loop that is not unrolled. */
+static gcc_jit_rvalue *first_in_loop(struct lw *l, uint32_t slot, gcc_jit_type *t, uint64_t by) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *lane = jx_keep(j, lw_loop_lane(l)), *first;
+  if (ja_rows(l->a) == 1) first = jx_rv(lw_ramp_first(l, slot, 0));
+  else {
+    gcc_jit_rvalue *in_row =
+        jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, lane, jx_int(j, j->t_u64, l->a->row_lanes - 1)));
+    gcc_jit_rvalue *row = jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, lane, in_row);
+    first = jx_rv(lw_cell_of_lane(l, slot, jx_keep(j, row)));
+    lane = in_row;
+  }
+  if (!by) return first;
+  return jx_op(
+      j, GCC_JIT_BINARY_OP_PLUS, t, first,
+      jx_op(j, GCC_JIT_BINARY_OP_MULT, t, cast(l, lane, t), jx_int(j, t, is_wide(l, slot) ? by : (uint32_t)by)));
 }
 gcc_jit_rvalue *lw_ramp_vector(struct lw *l, uint32_t slot, unsigned k) {
   struct jx *j = &l->j;
   const bool wide = is_wide(l, slot);
-  const uint64_t by = (uint64_t)(l->ramp_built ? l->ramps_after : l->ramps)[slot];
+  const uint64_t by = (uint64_t)ja_stride((l->ramp_built ? l->ramps_after : l->ramps)[slot]);
   gcc_jit_type *t = wide ? j->t_u64 : j->t_u32;
-  gcc_jit_rvalue *first = jx_rv(lw_ramp_first(l, slot));
-  unsigned chunk;
-  if (l->loop && lw_loop_unrolled(l, &chunk)) k += chunk * (wide ? 2 : 1);
-  else if (l->loop)
-    first =
-        jx_op(j, GCC_JIT_BINARY_OP_PLUS, t, first,
-              jx_op(j, GCC_JIT_BINARY_OP_MULT, t, cast(l, lw_loop_lane(l), t), jx_int(j, t, wide ? by : (uint32_t)by)));
+  unsigned chunk = 0;
+  const bool turns = l->loop && !lw_loop_unrolled(l, &chunk);
+  const unsigned lane = (wide ? j->w / 2 : j->w) * (k + chunk * (wide ? 2 : 1)), in_row = lane % l->a->row_lanes;
+  gcc_jit_rvalue *first = turns ? first_in_loop(l, slot, t, by) : jx_rv(lw_ramp_first(l, slot, lane / l->a->row_lanes));
   const jv all = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, jx_keep(j, first));
-  return jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, jx_vector(j, wide), all.r[0],
-                          lw_ramp(l, (wide ? j->w / 2 : j->w) * k, by, wide)));
+  if (!by) return all.r[0];
+  return jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, jx_vector(j, wide), all.r[0], lw_ramp(l, in_row, by, wide)));
 }
 jv lw_ramp_value(struct lw *l, uint32_t slot, unsigned chunk) {
   const bool wide = is_wide(l, slot);
@@ -56,16 +71,19 @@ static uint32_t slot_of(const struct lw *l, unsigned k) {
   const unsigned f = mx_w_operand(l->ins->w, k), cls = mx__types[l->ins->o->opnd[k].type].slot_class;
   return f >= MX_LIT || cls == MX_R128 || cls == MX_PRED ? JA_NONE : ja_slot(l->a, cls, f);
 }
-/* The stride of operand k, if it is a ramp; else 0. */
-static int64_t stride_of(const struct lw *l, unsigned k) {
+/* The stride of operand k; 0: it is flat, or no ramp. */
+static bool is_ramp(const struct lw *l, unsigned k) {
   const uint32_t slot = slot_of(l, k);
-  return slot == JA_NONE ? 0 : l->ramps[slot];
+  return slot != JA_NONE && l->ramps[slot];
 }
-/* The number that lane 0 has in operand k. */
-static gcc_jit_rvalue *number(struct lw *l, unsigned k) {
+static int64_t stride_of(const struct lw *l, unsigned k) {
+  return is_ramp(l, k) ? ja_stride(l->ramps[slot_of(l, k)]) : 0;
+}
+/* The number that the first lane of a row has in operand k. */
+static gcc_jit_rvalue *number(struct lw *l, unsigned k, unsigned row) {
   const bool wide = jx_wide(l->ins->o->opnd[k].type);
   gcc_jit_type *t = wide ? l->j.t_u64 : l->j.t_u32;
-  if (stride_of(l, k)) return jx_keep(&l->j, jx_rv(lw_ramp_first(l, slot_of(l, k))));
+  if (is_ramp(l, k)) return jx_keep(&l->j, jx_rv(lw_ramp_first(l, slot_of(l, k), row)));
   return jx_keep(&l->j, cast(l, jv_scalar(&l->j, lw_operand(l, k, 0)), t));
 }
 static uint64_t constant(const struct lw *l, unsigned k) {
@@ -74,7 +92,7 @@ static uint64_t constant(const struct lw *l, unsigned k) {
 /* A condition: of a ramp that begins with `first`, some lane's number wraps, as a number with or without a sign. */
 static gcc_jit_rvalue *wraps(struct lw *l, gcc_jit_rvalue *first, int64_t stride, bool wide, bool with_sign) {
   struct jx *j = &l->j;
-  const int64_t reach = stride * (int64_t)(l->a->lanes - 1), most = wide ? INT64_MAX : INT32_MAX;
+  const int64_t reach = stride * (int64_t)(l->a->row_lanes - 1), most = wide ? INT64_MAX : INT32_MAX;
   gcc_jit_type *bits = wide ? j->t_u64 : j->t_u32, *t = with_sign ? signed_type(l, wide) : bits;
   const uint64_t end = with_sign ? (uint64_t)(stride > 0 ? most - reach : -most - 1 - reach)
                                  : (uint64_t)(stride > 0 ? (int64_t)UINT32_MAX - reach : -reach);
@@ -90,43 +108,48 @@ static void leave_where_it_wraps(struct lw *l, uint32_t number_in_block) {
   const unsigned k = stride_of(l, 1) ? 1 : 2;
   const int64_t stride = stride_of(l, k);
   const bool with_sign = l->ins->form == MX_FORM_DOWN || ja_extends_sign(l->ins);
-  if (stride) /* otherwise uniform factors are added to a ramp */
-    lw_leave_where(l, lw_rare(l, wraps(l, number(l, k), stride, jx_wide(l->ins->o->opnd[k].type), with_sign)),
-                   number_in_block);
+  gcc_jit_rvalue *some = NULL;
+  for (unsigned row = 0; stride && row < ja_rows(l->a); row++) /* otherwise nothing increases from lane to lane */
+    some = lw_either(l, some, wraps(l, number(l, k, row), stride, jx_wide(l->ins->o->opnd[k].type), with_sign));
+  if (some) lw_leave_where(l, lw_rare(l, some), number_in_block);
 }
-static gcc_jit_rvalue *result(struct lw *l, gcc_jit_type *t) {
+/* The number of a row's first lane in the result. */
+static gcc_jit_rvalue *result(struct lw *l, gcc_jit_type *t, unsigned row) {
   struct jx *j = &l->j;
   const struct ja_ins *i = l->ins;
 #define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, t, x_, y_)
   switch (i->form) {
-  case MX_FORM_COPY: return number(l, 1);
-  case MX_FORM_CUT: return cast(l, number(l, 1), t);
-  case MX_FORM_EXTEND: return widened(l, number(l, 1));
-  case MX_FORM_ADD: return OP(PLUS, number(l, 1), number(l, 2));
-  case MX_FORM_SUB: return OP(MINUS, number(l, 1), number(l, 2));
-  case MX_FORM_SHIFT: return OP(LSHIFT, number(l, 1), jx_int(j, t, constant(l, 2)));
+  case MX_FORM_COPY: return number(l, 1, row);
+  case MX_FORM_CUT: return cast(l, number(l, 1, row), t);
+  case MX_FORM_EXTEND: return widened(l, number(l, 1, row));
+  case MX_FORM_ADD: return OP(PLUS, number(l, 1, row), number(l, 2, row));
+  case MX_FORM_SUB: return OP(MINUS, number(l, 1, row), number(l, 2, row));
+  case MX_FORM_SHIFT: return OP(LSHIFT, number(l, 1, row), jx_int(j, t, constant(l, 2)));
   case MX_FORM_DOWN: {
     gcc_jit_type *s = signed_type(l, ja_result_bits(i) == 64);
-    return cast(l, jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, s, cast(l, number(l, 1), s), jx_int(j, s, constant(l, 2))), t);
+    return cast(l, jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, s, cast(l, number(l, 1, row), s), jx_int(j, s, constant(l, 2))),
+                t);
   }
   case MX_FORM_MUL:
   case MX_FORM_MAD: {
-    gcc_jit_rvalue *x = number(l, 1), *y = number(l, 2);
+    gcc_jit_rvalue *x = number(l, 1, row), *y = number(l, 2, row);
     if (ja_multiplies_wide(i)) x = widened(l, x), y = widened(l, y);
     gcc_jit_rvalue *product = OP(MULT, x, y);
-    return i->form == MX_FORM_MUL ? product : OP(PLUS, jx_keep(j, product), number(l, 3));
+    return i->form == MX_FORM_MUL ? product : OP(PLUS, jx_keep(j, product), number(l, 3, row));
   }
   default: break;
   }
 #undef OP
   const uint64_t at = MX_AT(exec, sreg_lanes32) + 8 * (uint64_t)mx_w_operand(i->w, 1);
-  return jx_rv(lw_field(l, jx_keep(j, jx_rv(lw_field(l, l->x, at, j->t_pu8))), 0, t));
+  return jx_rv(lw_field(l, jx_keep(j, jx_rv(lw_field(l, l->x, at, j->t_pu8))), 4 * (uint64_t)row * l->a->row_lanes, t));
 }
 void lw_ramp_build(struct lw *l, uint32_t k) {
   const uint32_t slot = slot_of(l, 0);
   gcc_jit_type *t = is_wide(l, slot) ? l->j.t_u64 : l->j.t_u32;
   if (ja_ramp_leaves(l->ins)) leave_where_it_wraps(l, k);
-  jx_set(&l->j, lw_ramp_first(l, slot), jx_keep(&l->j, result(l, t)));
+  gcc_jit_rvalue *v[JA_MOST_ROWS]; /* all before one is set, which may overwrite an operand's one value */
+  for (unsigned row = 0; row < ja_rows(l->a); row++) v[row] = jx_keep(&l->j, result(l, t, row));
+  for (unsigned row = 0; row < ja_rows(l->a); row++) jx_set(&l->j, lw_ramp_first(l, slot, row), v[row]);
   l->lows[slot] = (struct lw_low){0};
   l->ramp_built = true;
   lw_shape_update(l, slot);

@@ -1,6 +1,8 @@
-/* Ramps: slots whose values increase by a constant, the stride, from lane to lane, where that is certain: %tid.x, sums
- * of ramps and uniform values, multiples by constants, and conversions. Code keeps one number of a ramp, that of lane
- * 0, as it keeps one value of a uniform slot; vectors are made of it where lanes are needed one by one.
+/* Ramps: slots whose values increase by a constant, the stride, from lane to lane of each row of lanes, where that is
+ * certain: %tid.x, sums of ramps and uniform values, multiples by constants, and conversions. A row is the whole warp
+ * or, where blocks are narrower, the lanes that have the same %tid.y. Code keeps one number of a ramp for each row,
+ * that of its first lane, as it keeps one value of a uniform slot; vectors are made of it where lanes are needed one by
+ * one. A ramp may be flat: %tid.y, where a warp has several rows, and what is computed of it.
  *
  * The same analysis as of uniform slots, and with the same rule for lanes that wait elsewhere: what these will read is
  * blended lane by lane, and is no ramp any more. Where a number is extended from 32 bits to 64, or shifted down, the
@@ -17,17 +19,22 @@ enum { MOST_EXTENDED = 1 << 12 }; /* the longest stride of numbers that hardly e
 #define ANY INT64_MIN         /* a slot of which nothing is known yet */
 
 static bool is_small(int64_t stride, int64_t most) { return stride <= most && stride >= -most; }
-/* The stride of operand k; 0 if it is uniform. False: it is neither. */
+/* How the numbers of a row's lanes differ: not at all, in the whole warp; or by a stride, and from row to row. */
+struct spread {
+  bool ramp;
+  int64_t stride;
+};
+/* That of operand k. False: it is neither uniform nor a ramp. */
 static bool operand(const struct ja *a, const struct ja_ins *i, unsigned k, const uint64_t *uni, const int64_t *ramps,
-                    int64_t *by) {
+                    struct spread *by) {
   const unsigned f = mx_w_operand(i->w, k), cls = mx__types[i->o->opnd[k].type].slot_class;
-  *by = 0;
+  *by = (struct spread){false, 0};
   if (f >= MX_LIT) return true;
   if (cls != MX_R32 && cls != MX_R64) return false;
   const uint32_t slot = ja_slot(a, cls, f);
   if (ja_has(uni, slot)) return true;
-  *by = ramps[slot];
-  return *by && *by != ANY;
+  *by = (struct spread){true, ja_stride(ramps[slot])};
+  return ramps[slot] && ramps[slot] != ANY;
 }
 /* A constant, as a signed number. */
 static bool constant(const struct ja *a, const struct ja_ins *i, unsigned k, int64_t *v) {
@@ -42,78 +49,80 @@ bool ja_extends_sign(const struct ja_ins *i) {
 }
 /* Whether a ramp stays one when it is extended to 64 bits, but for numbers that wrap. */
 static bool extends(const struct ja_ins *i, int64_t stride) {
-  return is_small(stride, MOST_EXTENDED) && (ja_extends_sign(i) || i->of_places);
+  return !stride || (is_small(stride, MOST_EXTENDED) && (ja_extends_sign(i) || i->of_places));
 }
-/* The stride of the product of operands 1 and 2, of which one is a constant. */
+/* The product of operands 1 and 2: one of them is a constant, or both are flat or uniform. */
 static bool product(const struct ja *a, const struct ja_ins *i, const uint64_t *uni, const int64_t *ramps,
-                    int64_t *by) {
-  int64_t x, y, factor;
+                    struct spread *by) {
+  struct spread x, y;
+  int64_t factor;
   if (!operand(a, i, 1, uni, ramps, &x) || !operand(a, i, 2, uni, ramps, &y)) return false;
-  *by = 0;
-  if (!x && !y) return true;
-  if ((x && y) || !constant(a, i, x ? 2 : 1, &factor) || !is_small(factor, 1 << 20)) return false;
-  if (!is_small(x + y, MOST_STRIDE >> 20)) return false;
-  if (ja_multiplies_wide(i) && (!extends(i, x + y) || factor < 0)) return false;
-  *by = (x + y) * factor;
+  *by = (struct spread){x.ramp || y.ramp, 0};
+  if (!x.stride && !y.stride) return true;
+  if ((x.ramp && y.ramp) || !constant(a, i, x.ramp ? 2 : 1, &factor) || !is_small(factor, 1 << 20)) return false;
+  if (!is_small(x.stride + y.stride, MOST_STRIDE >> 20)) return false;
+  if (ja_multiplies_wide(i) && (!extends(i, x.stride + y.stride) || factor < 0)) return false;
+  by->stride = (x.stride + y.stride) * factor;
   return true;
 }
 bool ja_ramp_leaves(const struct ja_ins *i) {
   return i->form == MX_FORM_EXTEND || i->form == MX_FORM_DOWN || ja_multiplies_wide(i);
 }
-/* The stride of the result; 0: it is no ramp, or uniform. */
-static int64_t stride_of(const struct ja *a, const struct ja_ins *i, const uint64_t *uni, const int64_t *ramps) {
-  int64_t by, more = 0;
+/* The result of an instruction whose form the table gives. */
+static bool computed(const struct ja *a, const struct ja_ins *i, const uint64_t *uni, const int64_t *ramps,
+                     struct spread *by) {
+  struct spread more;
+  int64_t n;
+  switch (i->form) {
+  case MX_FORM_COPY:
+  case MX_FORM_CUT: return operand(a, i, 1, uni, ramps, by);
+  case MX_FORM_EXTEND: return operand(a, i, 1, uni, ramps, by) && extends(i, by->stride);
+  case MX_FORM_ADD:
+  case MX_FORM_SUB:
+    if (!operand(a, i, 1, uni, ramps, by) || !operand(a, i, 2, uni, ramps, &more)) return false;
+    by->ramp |= more.ramp;
+    by->stride += i->form == MX_FORM_ADD ? more.stride : -more.stride;
+    return true;
+  case MX_FORM_MUL: return product(a, i, uni, ramps, by);
+  case MX_FORM_MAD:
+    if (!product(a, i, uni, ramps, by) || !operand(a, i, 3, uni, ramps, &more)) return false;
+    by->ramp |= more.ramp;
+    by->stride += more.stride;
+    return true;
+  case MX_FORM_SHIFT:
+    if (!operand(a, i, 1, uni, ramps, by) || !constant(a, i, 2, &n) || n < 0 || n >= ja_result_bits(i) ||
+        !is_small(by->stride, MOST_STRIDE >> n))
+      return false;
+    by->stride *= INT64_C(1) << n;
+    return true;
+  case MX_FORM_DOWN:
+    if (!operand(a, i, 1, uni, ramps, by) || !constant(a, i, 2, &n) || n < 0 || n >= 44 || n >= ja_result_bits(i) ||
+        by->stride & ((INT64_C(1) << n) - 1) || (ja_result_bits(i) == 32 && !is_small(by->stride, 1 << 20)))
+      return false;
+    by->stride >>= n;
+    return true;
+  default: return false;
+  }
+}
+/* The result as a ramp; 0: it is none, or uniform. */
+static int64_t ramp_of(const struct ja *a, const struct ja_ins *i, const uint64_t *uni, const int64_t *ramps) {
+  struct spread by;
   if (mx_w_guard(*i->w) != MX_GUARD_NONE || i->kind != JA_PLAIN) return 0;
   if (i->op == MX_SREG_32) {
     const unsigned sreg = mx_w_operand(i->w, 1);
-    return sreg == MX_SR_TID_X || sreg == MX_SR_LANEID;
+    if (sreg == MX_SR_TID_X || sreg == MX_SR_LANEID) return 1;
+    return (sreg == MX_SR_TID_Y || sreg == MX_SR_TID_Z) && ja_rows(a) > 1 ? JA_FLAT : 0;
   }
-  if (i->o->cls != MX_LANE || i->form == MX_FORM_OTHER) return 0;
-  switch (i->form) {
-  case MX_FORM_COPY:
-  case MX_FORM_CUT:
-    if (!operand(a, i, 1, uni, ramps, &by)) return 0;
-    if (i->form == MX_FORM_CUT) by = (int32_t)by;
-    break;
-  case MX_FORM_EXTEND:
-    if (!operand(a, i, 1, uni, ramps, &by) || !by || !extends(i, by)) return 0;
-    break;
-  case MX_FORM_ADD:
-  case MX_FORM_SUB:
-    if (!operand(a, i, 1, uni, ramps, &by) || !operand(a, i, 2, uni, ramps, &more)) return 0;
-    by += i->form == MX_FORM_ADD ? more : -more;
-    break;
-  case MX_FORM_MUL:
-    if (!product(a, i, uni, ramps, &by)) return 0;
-    break;
-  case MX_FORM_MAD:
-    if (!product(a, i, uni, ramps, &by) || !operand(a, i, 3, uni, ramps, &more)) return 0;
-    by += more;
-    break;
-  case MX_FORM_SHIFT:
-    if (!operand(a, i, 1, uni, ramps, &by) || !constant(a, i, 2, &more) || more < 0 || more >= ja_result_bits(i) ||
-        !is_small(by, MOST_STRIDE >> more))
-      return 0;
-    by *= INT64_C(1) << more;
-    break;
-  case MX_FORM_DOWN:
-    if (!operand(a, i, 1, uni, ramps, &by) || !constant(a, i, 2, &more) || more < 0 || more >= 44 ||
-        more >= ja_result_bits(i) || by & ((INT64_C(1) << more) - 1) ||
-        (ja_result_bits(i) == 32 && !is_small(by, 1 << 20)))
-      return 0;
-    by >>= more;
-    break;
-  default: return 0;
-  }
-  if (ja_result_bits(i) == 32) by = (int32_t)by;
-  return is_small(by, MOST_STRIDE) ? by : 0;
+  if (i->o->cls != MX_LANE || !computed(a, i, uni, ramps, &by) || !by.ramp) return 0;
+  if (ja_result_bits(i) == 32) by.stride = (int32_t)by.stride;
+  return !by.stride ? JA_FLAT : is_small(by.stride, MOST_STRIDE) ? by.stride : 0;
 }
 void ja_ramp_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, const uint64_t *uni,
                   int64_t *ramps) {
   if (!a->ramps) return;
   uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
   if (!n) return;
-  const int64_t by = n == 1 && i->o->opnd[0].role == MX_OUT ? stride_of(a, i, uni, ramps) : 0;
+  const int64_t by = n == 1 && i->o->opnd[0].role == MX_OUT ? ramp_of(a, i, uni, ramps) : 0;
   for (uint32_t k = 0; k < n; k++) ramps[s[k]] = ja_has(preserved, s[k]) ? 0 : by;
 }
 
@@ -174,17 +183,23 @@ static bool meet(int64_t *to, int64_t v) {
 /* The address operand of a load or store. */
 static int64_t of_address(const struct ja *a, const struct ja_ins *i, const uint64_t *uni, const int64_t *ramps) {
   const struct mx_row_access ac = i->o->cls == MX_MEM ? mx__row_access[i->op] : (struct mx_row_access){0};
-  int64_t by;
-  if (ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) return 0;
-  return operand(a, i, ac.kind == MX_ACCESS_LOAD ? ac.elements : 0, uni, ramps, &by) ? by : 0;
+  struct spread by;
+  if ((ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) ||
+      !operand(a, i, ac.kind == MX_ACCESS_LOAD ? ac.elements : 0, uni, ramps, &by) || !by.ramp)
+    return 0;
+  return by.stride ? by.stride : JA_FLAT;
 }
 bool ja_is_row(const struct ja *a, uint32_t k) {
   const struct mx_row_access ac = mx__row_access[a->ins[k].op];
   return a->address_ramp[k] && a->address_ramp[k] == (int64_t)mx__types[ac.type].bits / 8 * ac.elements;
 }
+bool ja_is_flat(const struct ja *a, uint32_t k) {
+  return a->address_ramp[k] == JA_FLAT && mx__row_access[a->ins[k].op].kind == MX_ACCESS_LOAD &&
+         mx_w_mod(*a->ins[k].w) >> 2 != MX_LOCAL;
+}
 void ja_find_ramps(struct ja *a) {
   a->address_ramp = ja_get(a, sizeof *a->address_ramp * (a->nins + 1u));
-  a->ramps = a->tid_rows && (uint64_t)a->nblocks * a->nslots <= MOST_CELLS;
+  a->ramps = a->row_lanes && (uint64_t)a->nblocks * a->nslots <= MOST_CELLS;
   const size_t bytes = sizeof(int64_t) * (a->nslots + 1u);
   int64_t *ramps = ja_get(a, bytes);
   uint64_t *uni = ja_get(a, 8 * a->words);

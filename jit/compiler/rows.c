@@ -191,10 +191,10 @@ static struct lw_known_row test(struct lw *l, uint32_t slot, unsigned stride) {
     index[c] = jx_keep(&l->j, lw_get(l, slot, MX_T_u32, c).r[0]), lanes[c] = jx_rv(l->cm[c]);
   return note(l, slot, test_numbers(l, stride, true, index, lanes));
 }
-/* A row that is certain: a ramp. */
+/* A row that is certain: a ramp, where all the warp is one row. */
 static bool is_ramp(struct lw *l, uint32_t slot, unsigned stride, struct lw_known_row *row) {
-  if (l->ramps[slot] != (int64_t)stride) return false;
-  gcc_jit_rvalue *first = jx_keep(&l->j, jx_rv(lw_ramp_first(l, slot)));
+  if (l->ramps[slot] != (int64_t)stride || ja_rows(l->a) > 1) return false;
+  gcc_jit_rvalue *first = jx_keep(&l->j, jx_rv(lw_ramp_first(l, slot, 0)));
   *row = (struct lw_known_row){.stride = stride,
                                .first = is_wide(l, slot) ? first : jx_keep(&l->j, sign_extended(l, first))};
   return true;

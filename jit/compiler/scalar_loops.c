@@ -251,6 +251,7 @@ static unsigned access_cost(const struct lw *l, const struct access *ld, bool th
   *steady = base->steady && !l->run_member[k];
   if (lw_uniform_at(a, ld->block, k, ld->at)) return WARP_OP;
   if (ja_is_row(a, k)) return IN_ROWS * lanes;
+  if (ja_is_flat(a, k)) return WARP_OP * ja_rows(a);
   if (jx_bitsof(ac.type) < 32) return BY_BODY;
   if (ac.elements > 1) return gathered(l, ld);
   if (l->run_member[k] && l->runs[ld->block].row[l->run_member[k] - 1].kind == LW_SCATTERED) return gathered(l, ld);

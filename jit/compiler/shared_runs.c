@@ -156,7 +156,8 @@ static void find_run(struct lw *l, uint32_t b, int32_t *at) {
     const struct ja_ins *i = &a->ins[k];
     if (run->n && (i->kind == JA_CALLS || i->kind == JA_RETURNS || i->o->flags & MX_F_SYNC || ja_always_leaves(i)))
       break; /* an instruction that is not built like others ends the run */
-    if (!find_number(a, bl, k, &n) || ja_is_row(a, k) || (run->n && k - run->first > MOST)) continue;
+    if (!find_number(a, bl, k, &n) || ja_is_row(a, k) || ja_is_flat(a, k) || (run->n && k - run->first > MOST))
+      continue;
     const int32_t stride = at[n.slot] == UNSET ? 0 : at[n.slot];
     const bool load = mx__row_access[i->op].kind == MX_ACCESS_LOAD, uniform = lw_uniform_at(a, b, k, load ? 1 : 0),
                near = stride == UNKNOWN && n.bytes == 4 && l->j.isa->choose && !a->address_ramp[k];

@@ -27,7 +27,7 @@ const char *mx__jit_level(void) {
 bool mx__jit_key_make(struct mx_jit_job *job) {
   struct stat s = {0};
   if (job->compiler && stat(job->compiler, &s)) return false;
-  char module[33], stops[48] = "", counts[24] = "", lanes[24] = "", checks[48] = "";
+  char module[33], stops[48] = "", counts[24] = "", lanes[24] = "", checks[48] = "", rows[40] = "";
   hex(module, XXH3_128bits(job->module, job->module_size));
   if (job->stops) {
     memcpy(stops, "stops ", 6);
@@ -40,6 +40,7 @@ bool mx__jit_key_make(struct mx_jit_job *job) {
     strcat(checks, "\n");
   }
   if (job->counts) snprintf(counts, sizeof counts, "counts %u\n", job->counts);
+  if (job->row_lanes) snprintf(rows, sizeof rows, "rows of %u lanes\n", job->row_lanes);
   if (job->lanes) snprintf(lanes, sizeof lanes, "lanes %u\n", job->lanes);
   const int n = asprintf(&job->key.text,
                          "mx %s\nkernel %u %s\nmodule %s, %zu bytes\ntable %016llx\nlayout %016llx\ncpu %s\ncompiler "
@@ -47,7 +48,7 @@ bool mx__jit_key_make(struct mx_jit_job *job) {
                          mx_version_string(), job->kernel, job->kernel_name, module, job->module_size,
                          (unsigned long long)mx__table_digest(), (unsigned long long)mx__jit_layout(),
                          job->level ? job->level : "none", (long long)s.st_size, (long long)s.st_mtim.tv_sec,
-                         s.st_mtim.tv_nsec, stops, counts, lanes, checks, job->tid_rows ? "rows of tid.x\n" : "");
+                         s.st_mtim.tv_nsec, stops, counts, lanes, checks, rows);
   if (n < 0) return job->key.text = NULL, false;
   job->key.size = (size_t)n;
   hex(job->key.name, XXH3_128bits(job->key.text, job->key.size));

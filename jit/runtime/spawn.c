@@ -179,11 +179,12 @@ __attribute__((destructor)) static void end_compiles(void) {
  * errno say why. */
 static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tmpdir, struct compile *entry,
                 bool (*unwanted)(void *user), void *user, const char **how) {
-  char number[16], seconds[32], parent[32], counts[16], lanes[16];
+  char number[16], seconds[32], parent[32], counts[16], lanes[16], rows[32];
   snprintf(number, sizeof number, "%u", job->kernel);
   snprintf(seconds, sizeof seconds, "%.0f", ceil(fmin(most_seconds(), 1e6)));
   snprintf(counts, sizeof counts, "%u", job->counts);
   snprintf(lanes, sizeof lanes, "%u", job->lanes);
+  snprintf(rows, sizeof rows, "--tid-rows=%u", job->row_lanes);
   snprintf(parent, sizeof parent, "%ld", (long)getpid());
   char *argv[] = {(char *)job->compiler,
                   (char *)"-o",
@@ -202,7 +203,7 @@ static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tm
                   number,
                   (char *)(job->stops        ? "--stops"
                            : job->check_list ? "--check-list"
-                           : job->tid_rows   ? "--tid-rows"
+                           : job->row_lanes  ? rows
                                              : NULL), /* sessions are not checked; neither has such code */
                   (char *)(job->stops ? job->stops : job->check_list),
                   NULL};

@@ -19,6 +19,8 @@
 #include <string.h>
 
 enum { BLOCKS = 2, BLOCK = 112, THREADS = BLOCKS * BLOCK }; /* the last warp of a block is not full */
+/* Blocks of BLOCK threads or fewer: of one dimension; with rows that are parts of a warp; with any rows. */
+static const uint32_t shapes[][2] = {{BLOCK, 1}, {16, 7}, {32, 3}, {48, 2}, {8, 14}, {16, 3}};
 struct options {
   uint64_t seed, count, batch, instructions, stress;
   const char *jitc, *keep, *costs, *row;
@@ -77,11 +79,11 @@ static bool load(struct machine *m, const uint8_t *bytes, size_t size) {
 
 static void ignore(void *user, const char *text, size_t size) { (void)user, (void)text, (void)size; }
 
-static void run(struct machine *m, uint32_t which, mx_jit_mode jit, uint64_t stress, const uint8_t *begin,
-                struct outcome *o) {
+static void run(struct machine *m, uint64_t seed, uint32_t which, mx_jit_mode jit, uint64_t stress,
+                const uint8_t *begin, struct outcome *o) {
   mx_launch_config c = MX_LAUNCH_CONFIG_INIT;
   c.grid[0] = BLOCKS;
-  c.block[0] = BLOCK;
+  memcpy(c.block, shapes[seed / 2 % (sizeof shapes / sizeof *shapes)], sizeof *shapes);
   c.jit = jit;
   c.jit_stress = stress;
   c.threads = 1;
@@ -148,7 +150,7 @@ static bool batch(struct machine *m, const struct options *o, uint64_t seed, uin
   for (uint32_t p = 0; good && p < n; p++) {
     fill(begin, seed * 1000003u + p);
     for (int e = 0; e < 2 && good; e++) {
-      run(m, p, e ? MX_JIT_ON : MX_JIT_OFF, e && o->stress ? o->stress + p : 0, begin, e ? &b : &a);
+      run(m, seed, p, e ? MX_JIT_ON : MX_JIT_OFF, e && o->stress ? o->stress + p : 0, begin, e ? &b : &a);
       if ((e ? &b : &a)->status == MX_TRAPPED) good = mx_device_reset(m->device) == MX_OK && load(m, bytes, size);
     }
     steps[0] += b.steps;

@@ -188,8 +188,8 @@ static unsigned by_number(struct maker *k, unsigned space, bool narrow, unsigned
   const unsigned factor = below(k, bit + 1), index = below(k, N32), own = number(k, 4 * below(k, 8));
   const bool is_signed = below(k, 2), row = space != MX_LOCAL && bit <= 4 && !below(k, 3);
   if (row) {
-    PUT(MX_SREG_32, 0, index, MX_SR_TID_X);
-    PUT(MX_AND_32, 0, index, index, number(k, space == MX_SHARED ? 15 : 63));
+    PUT(MX_SREG_32, 0, index, below(k, 4) ? MX_SR_TID_X : MX_SR_TID_Y);
+    if (space == MX_SHARED || below(k, 2)) PUT(MX_AND_32, 0, index, index, number(k, space == MX_SHARED ? 15 : 63));
   } else PUT(MX_AND_32, 0, index, below(k, N32), number(k, space == MX_LOCAL || bit == 6 ? 1 : 3));
   if (factor < bit) PUT(MX_SHL_32, 0, index, index, number(k, bit - factor));
   if (below(k, 2)) PUT(MX_ST_B32, 4 * MX_GLOBAL, PLACE, own, index), PUT(MX_LD_B32, 4 * MX_GLOBAL, index, PLACE, own);
@@ -580,10 +580,14 @@ static void kernel(struct maker *k, unsigned programs, uint32_t *targets) {
   PUT(MX_LD_B64, 4 * MX_PARAM, ADDRESS, number(k, 0), number(k, 0));
   PUT(MX_LD_B32, 4 * MX_PARAM, WHICH, number(k, 8), number(k, 0));
   PUT(MX_SREG_32, 0, TID, MX_SR_CTAID_X);
-  PUT(MX_SREG_32, 0, 0, MX_SR_NTID_X);
+  PUT(MX_SREG_32, 0, 2, MX_SR_NTID_X);
+  PUT(MX_SREG_32, 0, 0, MX_SR_NTID_Y);
+  PUT(MX_MUL_LO_U32, 0, 0, 0, 2);
+  PUT(MX_MUL_LO_U32, 0, 0, TID, 0); /* the number of the block's first thread */
   PUT(MX_SREG_32, 0, 1, MX_SR_TID_X);
-  PUT(MX_MAD_LO_U32, 0, TID, TID, 0, 1);
-  PUT(MX_SUB_U32, 0, 0, TID, 1); /* the number of the block's first thread */
+  PUT(MX_SREG_32, 0, TID, MX_SR_TID_Y);
+  PUT(MX_MAD_LO_U32, 0, TID, TID, 2, 1);
+  PUT(MX_ADD_U32, 0, TID, TID, 0);
   PUT(MX_MUL_WIDE_U32, 0, BEGIN, 0, number(k, DIFFER_SPAN));
   PUT(MX_ADD_U64, 0, BEGIN, BEGIN, ADDRESS);
   PUT(MX_ADD_U64, 0, BEGIN, BEGIN, number(k, DIFFER_AREA));

@@ -33,15 +33,22 @@ enum mx_jit_exit {
 /* How values go between the frame and compiled code: through state->spill_area, where each slot has a cell that holds
  * it in the form of compiled code's vectors. Entries and sites say which slots are live there and in which form. So
  * compiled code only moves vectors; vm/exec/transfer.c translates between these and the lanes of a frame. */
-enum { MX_JIT_LEVEL = 12, MX_JIT_ONE = 1u << 16, MX_JIT_RAW = 2u << 16, MX_JIT_SHAPED = 4u << 16, MX_JIT_CLASS = 24 };
+enum {
+  MX_JIT_LEVEL = 12,
+  MX_JIT_ONE = 1u << 16,
+  MX_JIT_RAW = 2u << 16,
+  MX_JIT_SHAPED = 4u << 16,
+  MX_JIT_RAMP = 8u << 16,
+  MX_JIT_CLASS = 24
+};
 struct mx_jit_location {
   /* slot: number, level << MX_JIT_LEVEL, flags, class << MX_JIT_CLASS. The level is the frame's, see mx_jit_frame.
-   * MX_JIT_ONE: the cell is one vector for all lanes. MX_JIT_RAW: f32 whose NaNs may not be canonical yet */
+   * MX_JIT_ONE: the cell is one vector for all lanes. MX_JIT_RAW: f32 whose NaNs may not be canonical yet.
+   * MX_JIT_RAMP: the cell has the number of each row's first lane, in that lane's place; from there on each lane's
+   * number is greater by the stride than the one before */
   uint32_t slot;
   uint32_t offset, shape; /* MX_JIT_SHAPED: where the slot's struct mx_jit_shape is */
-  /* low and high half; not 0: a ramp. The cell has lane 0's number, and each lane's is greater by the stride than the
-   * one before */
-  uint32_t stride[2];
+  uint32_t stride[2];     /* MX_JIT_RAMP: low and high half */
 };
 static inline uint32_t mx__jit_slot_number(const struct mx_jit_location *p) {
   return p->slot & ((1u << MX_JIT_LEVEL) - 1);
@@ -111,7 +118,8 @@ struct mx_jit_table {
   uint32_t spill_bytes, clean, chunk,
       vector_masks; /* chunk: its lanes; vector_masks: masks are vectors, otherwise integers with a bit for each lane */
   uint32_t lanes;   /* the number of threads up to which blocks may run it; or the module's lanes */
-  uint32_t waits;   /* it waits at barriers by itself */
+  uint32_t row_lanes; /* of a row, see MX_JIT_RAMP */
+  uint32_t waits;     /* it waits at barriers by itself */
   uint32_t nentries, nsites, nlocations, nhidden, nfallbacks,
       nframes; /* how many of each follow, in this order; entries by ascending pc */
 };

@@ -14,8 +14,9 @@
 
 struct mx_prepared;
 
-#define MX_HALVES 3                 /* how often the lanes of a warp may be halved for blocks that have no more */
-#define MX_VARIANTS (2 * MX_HALVES) /* of a kernel's code: halved or not; with rows of %tid.x (first) or without */
+#define MX_HALVES 3 /* how often the lanes of a warp may be halved for blocks that have no more */
+#define MX_ROWS 3   /* and for blocks whose rows of threads are shorter than a warp */
+#define MX_VARIANTS (MX_HALVES * (MX_ROWS + 1)) /* of a kernel's code; the last ones know nothing of rows */
 /* What compiled code counts or tells: nothing; for a profile, executions and lanes, and pieces of memory; what a
  * checker wants to see. */
 enum { MX_COUNT_NOTHING, MX_COUNT_LANES, MX_COUNT_MEMORY, MX_COUNT_CHECKED, MX_COUNTS };
@@ -66,9 +67,9 @@ struct mx_launch {
   unsigned counts;              /* what compiled code has to count for it, or tell */
   const char *check_list;       /* CHECKED: a text that names instructions, see jit/compiler/checked.c */
   unsigned halved;              /* how often its code has the lanes of a warp halved */
-  /* its code is made for rows: in all warps, %tid.x increases by one from lane to lane, %tid.y and %tid.z stay the same
-   */
-  bool tid_rows;
+  /* its code is made for rows of so many lanes, a power of two: within each, %tid.x increases by one from lane to lane,
+   * and %tid.y and %tid.z stay the same; 0: for any blocks */
+  uint32_t row_lanes;
   void *observed; /* a checker's */
 
   uint32_t grid[3], block[3];
@@ -114,7 +115,9 @@ struct mx_launch {
 };
 /* Which of its kernel's codes it uses. */
 static inline unsigned mx__launch_variant(const struct mx_launch *l) {
-  return l->halved + (l->tid_rows ? 0 : MX_HALVES);
+  unsigned rows = 0;
+  while (rows < MX_ROWS && l->row_lanes << rows != l->lanes >> l->halved) rows++;
+  return l->halved + MX_HALVES * rows;
 }
 
 /* What the machine asks of the device's side while the launch runs; vm/host/output.c, which says more. */

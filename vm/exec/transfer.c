@@ -48,19 +48,30 @@ static bool one_value(const struct mx_exec *x, const unsigned char *slot, size_t
     if (memcmp(slot + (uint32_t)__builtin_ctzll(m) * size, slot + first * size, size)) return false;
   return true;
 }
-/* Makes lane 0's number of the active lanes' numbers, if these are a ramp. */
+/* Makes the first lanes' numbers of the active lanes' numbers, if these are a ramp. A row without active lanes gets an
+ * active row's number, which is as good as any, and most likely within bounds if it is an address. */
 static bool bring_ramp(const struct mx_exec *x, const unsigned char *slot, size_t size, uint64_t stride, uint32_t first,
-                       unsigned char *to) {
+                       const struct mx_jit_table *t, unsigned char *to) {
+  const uint32_t row_lanes = t->row_lanes; /* a power of two */
   uint64_t v = 0, lane = 0;
   memcpy(&v, slot + first * size, size);
-  v -= first * stride;
-  for (uint64_t m = x->mask; m; m &= m - 1) {
-    const uint32_t l = (uint32_t)__builtin_ctzll(m);
-    const uint64_t want = v + l * stride;
-    memcpy(&lane, slot + l * size, size);
-    if (memcmp(&lane, &want, size)) return false;
+  v -= (first & (row_lanes - 1)) * stride;
+  for (uint32_t row = 0; row < t->lanes; row += row_lanes) {
+    const uint64_t in_row = row_lanes == 64 ? UINT64_MAX : ((UINT64_C(1) << row_lanes) - 1) << row;
+    uint64_t m = x->mask & in_row;
+    if (m) {
+      const uint32_t l = (uint32_t)__builtin_ctzll(m);
+      memcpy(&v, slot + l * size, size);
+      v -= (l - row) * stride;
+    }
+    for (; m; m &= m - 1) {
+      const uint32_t l = (uint32_t)__builtin_ctzll(m);
+      const uint64_t want = v + (l - row) * stride;
+      memcpy(&lane, slot + l * size, size);
+      if (memcmp(&lane, &want, size)) return false;
+    }
+    memcpy(to + row * size, &v, size);
   }
-  memcpy(to, &v, size);
   return true;
 }
 static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct mx_jit_location *p,
@@ -85,9 +96,8 @@ static bool bring(struct mx_exec *x, const struct mx_jit_table *t, const struct 
     for (size_t k = 0; k < VECTOR; k += size) memcpy(to + k, slot + first * size, size);
     return true;
   }
-  const uint64_t stride = mx__jit_stride(p);
-  if (stride && !bring_ramp(x, slot, size, stride, first, to)) return false;
-  if (!stride) memcpy(to, slot, x->lanes * size);
+  if (!(p->slot & MX_JIT_RAMP)) memcpy(to, slot, x->lanes * size);
+  else if (!bring_ramp(x, slot, size, mx__jit_stride(p), first, t, to)) return false;
   if (p->slot & MX_JIT_SHAPED) {
     memcpy(x->tmp, slot, x->lanes * size);
     x->prep->level->shape(x, MX_JIT_WANTS_STEPS + 2 * t->chunk + (cls == MX_R64), x->mask);
@@ -132,12 +142,12 @@ static void fetch64(const struct mx_exec *x, uint64_t *slot, const uint64_t *fro
     }
 }
 static void fetch_ramp(const struct mx_exec *x, unsigned char *slot, const unsigned char *from, size_t size,
-                       uint64_t stride) {
+                       uint64_t stride, uint32_t row_lanes) {
   uint64_t v = 0;
-  memcpy(&v, from, size);
   for (uint64_t m = x->mask; m; m &= m - 1) {
-    const uint32_t l = (uint32_t)__builtin_ctzll(m);
-    const uint64_t lane = v + l * stride;
+    const uint32_t l = (uint32_t)__builtin_ctzll(m), behind = l & (row_lanes - 1);
+    memcpy(&v, from + (l - behind) * size, size);
+    const uint64_t lane = v + behind * stride;
     memcpy(slot + l * size, &lane, size);
   }
 }
@@ -149,7 +159,8 @@ void mx__jit_spill_to_frame(struct mx_exec *x, const struct mx_jit_code *code, u
     struct mx_frame *f = frames ? frames[mx__jit_slot_level(p)] : NULL;
     void *slot = f ? slot_in(x, p, f->slots, f->fn) : slot_in(x, p, x->base[0], x->fn);
     const bool one = p->slot & MX_JIT_ONE;
-    if (mx__jit_stride(p)) fetch_ramp(x, slot, from, class_of(p) == MX_R32 ? 4 : 8, mx__jit_stride(p));
+    if (p->slot & MX_JIT_RAMP)
+      fetch_ramp(x, slot, from, class_of(p) == MX_R32 ? 4 : 8, mx__jit_stride(p), code->table->row_lanes);
     else if (class_of(p) == MX_R32) fetch32(x, slot, from, one, p->slot & MX_JIT_RAW);
     else if (class_of(p) == MX_R64) fetch64(x, slot, from, one);
     else {

@@ -193,9 +193,15 @@ static mx_status make_services(struct mx_device *d) {
 /* Which of the kernel's codes the launch uses. Blocks that have half the threads of a warp, or fewer, are run by code
  * for half as many lanes, or fewer. Not where lanes read each other's registers (k->prep->crosses), since a lane may
  * ask for one that this code leaves out. Where %tid.x increases by one from lane to lane, because blocks have one
- * dimension or whole warps along x, code computes with lane 0's number in place of all lanes'. Each code is attached to
- * a copy of the prepared instructions; without memory for a halved one's copy the launch uses the code for all lanes.
- */
+ * dimension, or along x whole warps, halves or quarters of one, code computes with the first lane's number in place of
+ * all lanes' of such a row. Each code is attached to a copy of the prepared instructions; without memory for a halved
+ * one's copy the launch uses the code for all lanes. */
+static uint32_t lanes_of_a_row(const struct mx_launch *l, uint32_t lanes) {
+  if (l->block[1] == 1 && l->block[2] == 1) return lanes;
+  for (unsigned k = 0; k < MX_ROWS && lanes >> k >= MX_JIT_LEAST_LANES; k++)
+    if (l->block[0] % (lanes >> k) == 0) return lanes >> k;
+  return 0;
+}
 static bool choose_code(struct mx_launch *l, mx_kernel *k) {
   unsigned halved = 0;
   while (halved + 1 < MX_HALVES && l->lanes >> (halved + 1) >= MX_JIT_LEAST_LANES &&
@@ -203,7 +209,7 @@ static bool choose_code(struct mx_launch *l, mx_kernel *k) {
     halved++;
   if (k->prep->crosses) halved = 0;
   for (;; halved = 0) {
-    l->tid_rows = (l->block[1] == 1 && l->block[2] == 1) || l->block[0] % (l->lanes >> halved) == 0;
+    l->row_lanes = lanes_of_a_row(l, l->lanes >> halved);
     l->halved = halved;
     l->prep = mx__kernel_variant(k, mx__launch_variant(l));
     if (l->prep || !halved) return l->prep;
