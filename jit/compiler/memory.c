@@ -37,15 +37,6 @@ static void read_cache(struct lw *l, struct memory_bounds *p, bool write) {
   p->lo = jx_keep(j, cached(l, MX_AT(bounds, lo), j->t_u64));
   p->host = jx_keep(j, cached(l, MX_AT(bounds, host), j->t_u64));
 }
-/* The bounds of all of the block's shared memory, which need not be found first. */
-static void whole_window(struct lw *l, struct memory_bounds *p) {
-  struct jx *j = &l->j;
-  gcc_jit_rvalue *launch = jx_rv(lw_field(l, l->x, MX_AT(exec, launch), j->t_pu8)),
-                 *bytes = jx_rv(lw_field(l, launch, MX_AT(launch, shared_bytes), j->t_u32));
-  p->span = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, bytes, j->t_u64));
-  p->lo = lw_u64(l, 0);
-  p->host = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_u64)));
-}
 /* The last address in bounds for so many bytes: negative if there is none. */
 static void last_address(struct lw *l, struct memory_bounds *p, unsigned bytes) {
   p->limit = jx_keep(&l->j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, lw_u64(l, bytes)));
@@ -649,22 +640,26 @@ static void in_pieces(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *
   }
 }
 
-/* A condition: `reach` bytes from one of the n device's addresses `start` on are not within bounds, or elements of
- * `bytes` there are not aligned, or the highest bit of `wrong` is set (NULL: it is not). */
-static gcc_jit_rvalue *pieces_miss(struct lw *l, const struct memory_bounds *p, gcc_jit_rvalue *const *start,
-                                   unsigned n, uint64_t reach, unsigned bytes, gcc_jit_rvalue *wrong) {
+/* A condition: at some of the n device's addresses a row of so many lanes cannot begin, or a single lane's access. */
+static gcc_jit_rvalue *outside(struct lw *l, bool in_shared, gcc_jit_rvalue *const *start, unsigned n, unsigned lanes,
+                               unsigned bytes) {
   struct jx *j = &l->j;
-#define OP(op_, x_, y_) u64_op(l, GCC_JIT_BINARY_OP_##op_, x_, y_)
-  gcc_jit_rvalue *last = jx_keep(j, OP(MINUS, p->span, lw_u64(l, reach))), *misses = last, *odd = start[0];
-  for (unsigned k = 0; k < n; k++) {
-    gcc_jit_rvalue *at = jx_keep(j, OP(MINUS, start[k], p->lo));
-    misses = OP(BITWISE_OR, OP(BITWISE_OR, misses, at), OP(MINUS, last, at));
-    if (k) odd = OP(BITWISE_OR, odd, start[k]);
+  const unsigned shift = (unsigned)__builtin_ctz(bytes);
+  unsigned form = 0;
+  if (lanes > 1)
+    for (form = 1; lanes << (form - 1) != l->a->image->lanes;) form++;
+  gcc_jit_rvalue *some = NULL, *lo = in_shared ? NULL : cached(l, MX_AT(bounds, lo), j->t_u64);
+  gcc_jit_rvalue *starts =
+      in_shared ? jx_rv(lw_field(l, l->x, MX_AT(exec, shared_starts) + 8 * (shift * (1 + MX_ROWS) + form), j->t_u64))
+                : cached(l, MX_AT(bounds, starts) + 8 * form, j->t_u64);
+  for (unsigned k = 0; k < n; k++) { /* rotated, so that addresses that are not aligned become large numbers */
+    gcc_jit_rvalue *at = in_shared ? start[k] : jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start[k], lo));
+    if (shift)
+      at = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, at, lw_u64(l, shift)),
+                  u64_op(l, GCC_JIT_BINARY_OP_LSHIFT, at, lw_u64(l, 64 - shift)));
+    some = lw_either(l, some, lw_compare(l, GCC_JIT_COMPARISON_GE, at, starts));
   }
-  if (wrong) misses = OP(BITWISE_OR, wrong, misses);
-  if (bytes == 1) return lw_is_negative(l, misses);
-  return lw_wrong_or_odd(l, misses, OP(BITWISE_AND, odd, lw_u64(l, bytes - 1)));
-#undef OP
+  return some;
 }
 /* The stride between the numbers of adjacent lanes if the access is a row; 0: it is most likely none. */
 static unsigned row_stride(const struct lw_base *base, unsigned bytes) {
@@ -688,8 +683,8 @@ static void by_index(struct lw *l, const struct lw_access *ac, struct memory_bou
     /* the last number is not negative either, so that signed and unsigned agree */
     gcc_jit_rvalue *room = u64_op(l, GCC_JIT_BINARY_OP_MINUS, lw_u64(l, INT32_MAX - more * stride), row.first),
                    *wrong = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, row.first, room);
-    gcc_jit_rvalue *no =
-        lw_either(l, row.scattered, pieces_miss(l, p, &start, 1, (more + 1ull) * ac->bytes, ac->bytes, wrong));
+    gcc_jit_rvalue *no = lw_either(l, row.scattered, lw_is_negative(l, wrong));
+    no = lw_either(l, no, outside(l, false, &start, 1, l->a->lanes, ac->bytes));
     if ((ac->n > 1 && !ac->load) || stores_all(l, ac)) no = lw_either(l, no, not_all(l, ac->guarded, lanes));
     lw_split(l, lw_rare(l, no), others, in_row);
     j->b = in_row;
@@ -784,6 +779,12 @@ static void by_distance(struct lw *l, const struct lw_access *ac, const struct m
   lw_element_by_element(l, ac, host, index, 1, lanes);
   lw_go(l, ac->end);
 }
+/* What is added to an address to get the host's. The bounds of all of the block's shared memory need not be found
+ * first. */
+static gcc_jit_rvalue *host_of(struct lw *l, bool in_shared) {
+  return jx_keep(&l->j, in_shared ? jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, l->j.t_u64))
+                                  : cached(l, MX_AT(bounds, host), l->j.t_u64));
+}
 /* The rows of an access through a ramp: where they begin. */
 static void rows_start(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *off, gcc_jit_rvalue **start) {
   const bool wide = mx__types[l->ins->o->opnd[ac->at].type].slot_class == MX_R64;
@@ -796,24 +797,20 @@ static void rows_start(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue 
     start[row] = jx_keep(&l->j, first);
   }
 }
-static void bounds_of_ramp(struct lw *l, struct memory_bounds *p, bool write) {
-  if (mx_w_mod(*l->ins->w) >> 2 == MX_SHARED) whole_window(l, p);
-  else read_cache(l, p, write);
-}
 /* A load through a flat ramp: one place for each row of lanes. */
 static void by_flat_rows(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *off) {
   struct jx *j = &l->j;
   const unsigned bytes = ac->bytes / ac->n;
   gcc_jit_rvalue *start[JA_MOST_ROWS];
-  struct memory_bounds p;
+  const bool in_shared = mx_w_mod(*l->ins->w) >> 2 == MX_SHARED;
   rows_start(l, ac, off, start);
-  bounds_of_ramp(l, &p, false);
+  gcc_jit_rvalue *host = host_of(l, in_shared);
   gcc_jit_block *fast = lw_new_block(l, "fast");
-  lw_split(l, lw_rare(l, pieces_miss(l, &p, start, ja_rows(l->a), ac->bytes, ac->bytes, NULL)), ac->slow, fast);
+  lw_split(l, lw_rare(l, outside(l, in_shared, start, ja_rows(l->a), 1, ac->bytes)), ac->slow, fast);
   j->b = fast;
   jv v[JA_MOST_ROWS][4];
   for (unsigned row = 0; row < ja_rows(l->a); row++) {
-    gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.host, start[row]));
+    gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, start[row]));
     for (unsigned e = 0; e < ac->n; e++) v[row][e] = load_cell(l, q, (uint64_t)e * bytes, ac->type);
   }
   for (unsigned c = 0; c < l->nc; c++)
@@ -835,10 +832,12 @@ static void by_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *o
   const bool certain = ja_is_row(l->a, (uint32_t)(l->ins - l->a->ins));
   const unsigned n = certain ? ja_rows(l->a) : 1;
   gcc_jit_rvalue *scattered = NULL, *start[JA_MOST_ROWS], *q[JA_MOST_ROWS];
-  if (certain) rows_start(l, ac, off, start), bounds_of_ramp(l, &p, !ac->load);
+  const bool in_shared = certain && mx_w_mod(*l->ins->w) >> 2 == MX_SHARED;
+  if (certain) rows_start(l, ac, off, start);
   else start[0] = row_start(l, ac, off, &scattered), read_cache(l, &p, !ac->load);
+  gcc_jit_rvalue *host = host_of(l, in_shared);
   const uint64_t reach = (uint64_t)l->a->lanes / n * ac->bytes;
-  gcc_jit_rvalue *bad = lw_either(l, scattered, pieces_miss(l, &p, start, n, reach, ac->bytes, NULL));
+  gcc_jit_rvalue *bad = lw_either(l, scattered, outside(l, in_shared, start, n, l->a->lanes / n, ac->bytes));
   if (stores_all(l, ac) || (ac->n > 1 && !ac->load)) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes));
   gcc_jit_block *fast = lw_new_block(l, "fast"),
                 *others = cls == MX_R64 && !certain && has_elements(l, ac) ? lw_new_block(l, "others") : ac->slow;
@@ -850,9 +849,9 @@ static void by_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *o
   }
   j->b = fast;
   for (unsigned k = 0; k < n; k++) {
-    gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p.host, start[k]));
-    if (ac->n == 1 && ac->load && n == 1) lw_fetch_ahead(l, host, NULL, reach, false);
-    q[k] = byte_pointer(l, host);
+    gcc_jit_rvalue *at = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, start[k]));
+    if (ac->n == 1 && ac->load && n == 1) lw_fetch_ahead(l, at, NULL, reach, false);
+    q[k] = byte_pointer(l, at);
   }
   if (ac->n > 1) in_pieces(l, ac, q, l->a->lanes / n, lanes);
   for (unsigned c = 0; ac->n == 1 && c < l->nc; c++) {
@@ -874,20 +873,14 @@ static bool parameter(struct lw *l, unsigned at, uint64_t off, gcc_jit_rvalue *v
   return offset < f->param_bytes && bytes <= f->param_bytes - offset && !(offset & (bytes - 1));
 }
 
-/* One address for all lanes, in operand `at`: returns the host's address if it is within p and `bad` does not hold;
- * otherwise code goes on at `slow`. */
-static gcc_jit_rvalue *uniform_address(struct lw *l, unsigned at, jv off, unsigned bytes, const struct memory_bounds *p,
-                                       gcc_jit_rvalue *bad, gcc_jit_block *slow) {
-  struct jx *j = &l->j;
-  gcc_jit_rvalue *a = jx_keep(j, jv_scalar(j, lw_address(l, at, 0, off)));
-  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, a, p->lo), p->limit));
-  bad = lw_either(l, bad,
-                  lw_compare(l, GCC_JIT_COMPARISON_NE,
-                             u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, a, lw_u64(l, bytes - 1)), lw_u64(l, 0)));
+/* Code goes on where the address, one for all lanes, is within bounds; `bad`: a condition that it is not. Returns the
+ * host's address. */
+static gcc_jit_rvalue *within(struct lw *l, gcc_jit_rvalue *address, const struct memory_bounds *p, gcc_jit_rvalue *bad,
+                              gcc_jit_block *slow) {
   gcc_jit_block *fast = lw_new_block(l, "fast");
   lw_split(l, lw_rare(l, bad), slow, fast);
-  j->b = fast;
-  return byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, a));
+  l->j.b = fast;
+  return byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, address));
 }
 gcc_jit_rvalue *lw_uniform_address(struct lw *l, unsigned at, unsigned bytes, bool write, gcc_jit_rvalue *bad,
                                    gcc_jit_block *slow) {
@@ -897,8 +890,13 @@ gcc_jit_rvalue *lw_uniform_address(struct lw *l, unsigned at, unsigned bytes, bo
   bad = lw_either(l, bad, limit(l, &p, bytes));
   gcc_jit_rvalue *variable;
   const uint64_t off = lw_offset(l, at + 1, &variable);
-  return uniform_address(l, at, variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off), bytes, &p, bad,
-                         slow);
+  const jv more = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off);
+  gcc_jit_rvalue *a = jx_keep(j, jv_scalar(j, lw_address(l, at, 0, more)));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, a, p.lo), p.limit));
+  bad = lw_either(l, bad,
+                  lw_compare(l, GCC_JIT_COMPARISON_NE,
+                             u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, a, lw_u64(l, bytes - 1)), lw_u64(l, 0)));
+  return within(l, a, &p, bad, slow);
 }
 
 static bool build_access(struct lw *l) {
@@ -981,7 +979,8 @@ static bool build_access(struct lw *l) {
   lw_checked_access(l, at, bytes, slow);
   if (uniform || (lw_base(l) && !local)) read_cache(l, &p, !load);
   if (uniform) {
-    gcc_jit_rvalue *q = uniform_address(l, at, off, bytes, &p, limit(l, &p, bytes), slow);
+    gcc_jit_rvalue *a = jx_keep(j, jv_scalar(j, lw_address(l, at, 0, off)));
+    gcc_jit_rvalue *q = within(l, a, &p, outside(l, false, &a, 1, 1, bytes), slow);
     gcc_jit_type *t = cell_type(j, ac.type);
     jv v[4];
     for (unsigned e = 0; e < ac.elements; e++) {

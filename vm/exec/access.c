@@ -85,19 +85,30 @@ bool mx__access_bounds(struct mx_exec *x, unsigned space, uint64_t addr, struct 
   return true;
 }
 
+void mx__access_starts(const struct mx_exec *x, uint64_t span, uint64_t bytes, uint64_t *starts) {
+  const uint64_t all = span / bytes;
+  starts[0] = all;
+  for (unsigned k = 0; k < MX_ROWS; k++) starts[1 + k] = all < x->lanes >> k ? 0 : all - (x->lanes >> k) + 1;
+}
 /* What an instruction's cache holds, and how compiled code uses it. */
-static void keep_bounds(const struct mx_exec *x, struct mx_bounds *cache, const struct mx_bounds *b) {
+static void keep_bounds(const struct mx_exec *x, const struct mx_insn *i, struct mx_bounds *cache,
+                        const struct mx_bounds *b) {
+  const struct mx_row_access ac = mx__row_access[i->op];
   *cache = *b;
   cache->host = (uint64_t)(uintptr_t)x->window[b->kind] + b->off - b->lo;
   cache->reads = b->kind == MX_LOCAL ? 0 : b->span;
   cache->writes = b->writable ? cache->reads : 0;
+  if (ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) return;
+  const uint64_t bytes = (uint64_t)mx__types[ac.type].bits / 8 * ac.elements;
+  if (b->lo % bytes == 0)
+    mx__access_starts(x, ac.kind == MX_ACCESS_LOAD ? cache->reads : cache->writes, bytes, cache->starts);
 }
 
 bool mx__access_keep(struct mx_exec *x, const struct mx_insn *i, uint64_t addr, unsigned space) {
   struct mx_bounds b;
   bool keep;
   if (!mx__access_bounds(x, space, addr, &b, &keep) || !keep) return false;
-  keep_bounds(x, &x->bounds[i->index], &b);
+  keep_bounds(x, i, &x->bounds[i->index], &b);
   return true;
 }
 
@@ -183,7 +194,7 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
     }
     if (mx__sees_accesses(x->launch)) /* nothing is cached, so the next access comes here, too */
       return notify(x, i, m, addr, bytes, space, write, host);
-    if (have) keep_bounds(x, cache, &first);
+    if (have) keep_bounds(x, i, cache, &first);
     return true;
   }
   return trap_access(x, i,

@@ -13,6 +13,8 @@ bool mx__access_find(struct mx_exec *x, const struct mx_insn *i, uint64_t m, con
 
 /* Fills the instruction's bounds cache with the allocation around an address; false: there is none that may be
  * cached. */
+/* Computes starts[] of struct mx_bounds for so many bytes that may be accessed. */
+void mx__access_starts(const struct mx_exec *x, uint64_t span, uint64_t bytes, uint64_t *starts);
 bool mx__access_keep(struct mx_exec *x, const struct mx_insn *i, uint64_t addr, unsigned space);
 
 /* The same for `bytes` bytes from one lane's address on, which must be a multiple of `align`; nothing is cached. */

@@ -2,6 +2,7 @@
  * to the launch's. */
 #include "exec.h"
 
+#include "access.h"
 #include "hooks.h"
 #include "launch.h"
 
@@ -45,6 +46,7 @@ bool mx__exec_init(struct mx_exec *x, struct mx_launch *l) {
   x->local_stride = l->local_bytes;
   x->tid_rows = l->block[0] % l->lanes == 0;
   x->stop = l->stop;
+  for (unsigned n = 0; n < MX_ACCESS_SIZES; n++) mx__access_starts(x, l->shared_bytes, 1u << n, x->shared_starts[n]);
   x->window[MX_PARAM] = (unsigned char *)l->params;
   x->jit_off = l->jit == MX_JIT_OFF;
   x->stress = l->jit_stress != 0 && !x->jit_off;

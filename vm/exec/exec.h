@@ -27,7 +27,9 @@ struct mx_warp;
 struct mx_exec;
 struct mx_insn;
 
-#define MX_SLICE 1024 /* backward branches and calls until the next warp has its turn */
+#define MX_ACCESS_SIZES 5 /* from 1 byte a lane to 16 */
+#define MX_ROWS 3         /* rows of threads in a warp: whole, half or a quarter of its lanes */
+#define MX_SLICE 1024     /* backward branches and calls until the next warp has its turn */
 /* How many slices a warp may spin before lanes that wait at a join are released: a long loop alone is no deadlock. The
  * number is halved after each release: a warp whose lanes waited for one another once is likely to do so again, as at a
  * lock. */
@@ -170,6 +172,10 @@ struct mx_bounds {
   /* For compiled code, to which local memory is never a row of this: host address of device address 0; the span in
    * which it may read or write, or 0. */
   uint64_t host, reads, writes;
+  /* Of a load or store, for compiled code: how many addresses from `lo` on, in steps of the bytes that a lane accesses,
+   * may be where one lane [0] begins, or a row of lanes >> k [1 + k]. All are 0 if `lo` is not aligned to these bytes.
+   */
+  uint64_t starts[1 + MX_ROWS];
   uint32_t scattered; /* how many of the interpreter's next accesses count as scattered without being tested */
 };
 
@@ -223,6 +229,8 @@ struct mx_exec {
   struct mx_prepared *prep;
   struct mx_bounds *bounds;         /* prep->nbounds of them, this worker's own */
   unsigned char *window[MX_SPACES]; /* host base of each space's window for the current warp */
+  /* of the block's shared memory, as in struct mx_bounds, for accesses of 1 << n bytes a lane */
+  uint64_t shared_starts[MX_ACCESS_SIZES][1 + MX_ROWS];
   uint64_t local_stride;
   uint64_t steps; /* warp instructions retired (compiled code adds a region at a time) */
   uint64_t steps_limit;

@@ -284,6 +284,7 @@ static inline bool mx__jit_has_room(const struct mx_frame *f, const struct mx_ji
   X(launch, local_bytes) \
   X(pfunc, pool) \
   X(prepared, funcs) \
+  X(exec, shared_starts) \
   X(exec, slice) \
   X(exec, sreg) \
   X(exec, sreg_lanes32) \
@@ -305,6 +306,7 @@ static inline bool mx__jit_has_room(const struct mx_frame *f, const struct mx_ji
   X(bounds, last) \
   X(bounds, lo) \
   X(bounds, reads) \
+  X(bounds, starts) \
   X(bounds, writes) \
   X(async, arrivals) \
   X(block, async) \

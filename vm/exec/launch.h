@@ -15,8 +15,7 @@
 struct mx_prepared;
 
 #define MX_HALVES 3 /* how often the lanes of a warp may be halved for blocks that have no more */
-#define MX_ROWS 3   /* and for blocks whose rows of threads are shorter than a warp */
-#define MX_VARIANTS (MX_HALVES * (MX_ROWS + 1)) /* of a kernel's code; the last ones know nothing of rows */
+#define MX_VARIANTS (MX_HALVES * (MX_ROWS + 1)) /* of a kernel's code; for each length of rows, then for any blocks */
 /* What compiled code counts or tells: nothing; for a profile, executions and lanes, and pieces of memory; what a
  * checker wants to see. */
 enum { MX_COUNT_NOTHING, MX_COUNT_LANES, MX_COUNT_MEMORY, MX_COUNT_CHECKED, MX_COUNTS };
