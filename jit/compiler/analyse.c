@@ -103,7 +103,7 @@ static bool keeps_uniform(const struct ja *a, const struct ja_ins *i) {
   if (mx__effect(i->op) == MX_DOES_SREG) {
     const unsigned sreg = mx_w_operand(i->w, 1);
     return mx__sregs[sreg].varies >= MX_PER_BLOCK ||
-           (a->row_lanes == a->lanes && (sreg == MX_SR_TID_Y || sreg == MX_SR_TID_Z));
+           (a->row_lanes && a->unit->row_lanes == a->lanes && (sreg == MX_SR_TID_Y || sreg == MX_SR_TID_Z));
   }
   if (i->o->cls == MX_LANE) return jx_meanings[i->op] != NULL;
   /* A load from one address gives one value; but local memory is another one for each lane. */
@@ -204,7 +204,10 @@ bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const ui
   if (i->form == MX_FORM_COPY && ja_result_bits(i) == 32)
     return ja_has(raw_after, ja_slot(a, MX_R32, mx_w_operand(i->w, 0)));
   if (i->o->opnd[k].type != MX_T_f32) return false;
-  /* A row with canonical NaN results only distinguishes NaNs from numbers; so do comparisons. */
+  char name[64]; /* the other operand gets the NaN's sign */
+  mx__spell(i->o, mx_w_mod(*i->w), name, sizeof name);
+  if (strstr(name, ".xorsign")) return false;
+  /* Other rows with canonical NaN results only distinguish NaNs from numbers; so do comparisons. */
   return makes_float(i) || (i->o->opnd[0].type == MX_T_pred && mx__is_spelled(i->op, "setp"));
 }
 
