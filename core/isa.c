@@ -255,7 +255,9 @@ enum mx_form mx__form(unsigned op, unsigned mod) {
                {"ADD(@, MUL(@, CVT(@, @, A), CVT(@, @, B)), C)", MX_FORM_MAD},
                {"SHLZ(@, @, A, B)", MX_FORM_SHIFT},
                {"SEL(@, C, A, B)", MX_FORM_SELECT},
-               {"SARC(@, @, A, B)", MX_FORM_DOWN}};
+               {"SARC(@, @, A, B)", MX_FORM_DOWN},
+               {"SHRZ(@, @, A, B)", MX_FORM_DOWN_U},
+               {"AND(@, A, B)", MX_FORM_AND}};
   const struct mx_op_info *o = &mx__ops[op];
   for (unsigned k = 0; k < o->nopnds; k++) {
     const struct mx_type_info *t = &mx__types[o->opnd[k].type];

@@ -268,6 +268,8 @@ enum mx_form {
   MX_FORM_SELECT, /* A where the predicate C holds, else B */
   MX_FORM_CUT,    /* the low 32 bits of 64 */
   MX_FORM_DOWN,   /* the signed A / 2^B, rounded down */
+  MX_FORM_DOWN_U, /* the same without a sign, and 0 where B is not below the width */
+  MX_FORM_AND,    /* A & B */
 };
 enum mx_form mx__form(unsigned op, unsigned mod);
 /* How an instruction of MX_FORM_EXTEND makes 64 bits of 32. */

@@ -37,8 +37,10 @@ struct ja_ins {
   uint32_t frame, into, steps, ticks;
   uint8_t kind;
   bool counts;
-  uint8_t form;   /* enum mx_form */
-  bool of_places; /* it extends numbers, or multiplies them to wider ones, which are places in the grid: ramps.c */
+  uint8_t form; /* enum mx_form */
+  /* ramps.c: it extends numbers, or multiplies them to wider ones, which are places in the grid; its operands are
+   * multiples of a row's lanes */
+  bool of_places, of_multiples;
   bool by_checker, left; /* in checked code (checked.c): the checker's body does it; compiled code is left before it */
   uint16_t op;
   const mx_word *w;
@@ -125,11 +127,12 @@ struct ja {
   bool tangled;         /* the graph is irreducible: no branch is hidden */
   bool slots_in_memory; /* in state->spill_area, not in registers: lower.h */
   const char *stops;
-  unsigned counts;    /* for a profile; 0: for none */
-  bool checked;       /* a checker watches */
-  bool clocks;        /* as the unit's */
-  uint32_t row_lanes; /* as the unit's, in code for nobody who looks on; else 0 */
-  bool ramps;         /* there are rows, and the function is not too large to look for ramps */
+  unsigned counts;        /* for a profile; 0: for none */
+  bool checked;           /* a checker watches */
+  bool clocks;            /* as the unit's */
+  uint32_t row_lanes;     /* as the unit's, or fewer, in code for nobody who looks on; else 0 */
+  uint32_t *shorter_rows; /* while ramps are looked for: with how many lanes a row would have more of them */
+  bool ramps;             /* there are rows, and the function is not too large to look for ramps */
   /* by instruction: the stride, or JA_FLAT, of the address of a load or store, if it is a ramp; else 0 */
   int64_t *address_ramp;
   uint64_t *written; /* if `checked`: by instruction, the slots that may have been written before it */
@@ -211,6 +214,12 @@ void ja_uniform_step(const struct ja *a, const struct ja_ins *i, const uint64_t 
 void ja_ramp_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, const uint64_t *uni,
                   int64_t *ramps);
 bool ja_ramp_leaves(const struct ja_ins *i);
+/* The bits of the constant with which an instruction of MX_FORM_AND cuts a number, from `low` up to `end`. False: it
+ * has none, or one whose bits are not adjacent. */
+struct ja_bits {
+  unsigned low, end;
+};
+bool ja_and_bits(const struct ja *a, const struct ja_ins *i, struct ja_bits *bits);
 bool ja_extends_sign(
     const struct ja_ins *i);      /* of an instruction that extends numbers or multiplies them to wider ones */
 void ja_find_ramps(struct ja *a); /* a part of ja_analyse() */

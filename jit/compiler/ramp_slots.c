@@ -103,14 +103,40 @@ static gcc_jit_rvalue *widened(struct lw *l, gcc_jit_rvalue *v) {
   return cast(l, ja_extends_sign(l->ins) ? cast(l, cast(l, v, signed_type(l, false)), signed_type(l, true)) : v,
               l->j.t_u64);
 }
-/* Code is left where the ramp that is extended or shifted down wraps. */
+/* A condition: the numbers of a row that begins with `first` differ in more than their lowest n bits. */
+static gcc_jit_rvalue *differ_above(struct lw *l, gcc_jit_rvalue *first, int64_t stride, bool wide, unsigned n) {
+  struct jx *j = &l->j;
+  gcc_jit_type *t = wide ? j->t_u64 : j->t_u32;
+  const uint64_t most = (UINT64_C(1) << n) - 1, reach = (uint64_t)stride * (l->a->row_lanes - 1);
+  return lw_compare(l, GCC_JIT_COMPARISON_GT, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, t, first, jx_int(j, t, most)),
+                    jx_int(j, t, most - reach));
+}
+/* Of the row that begins with `first`, in operand k: the condition under which the result is no ramp; NULL: never. */
+static gcc_jit_rvalue *no_ramp(struct lw *l, unsigned k, gcc_jit_rvalue *first) {
+  const struct ja_ins *i = l->ins;
+  const bool wide = jx_wide(i->o->opnd[k].type);
+  const int64_t stride = stride_of(l, k);
+  struct ja_bits bits;
+  uint64_t n = 0;
+  if (i->form == MX_FORM_AND) {
+    ja_and_bits(l->a, i, &bits);
+    n = (uint64_t)stride & ((UINT64_C(1) << bits.low) - 1) ? bits.low : bits.end;
+    return n < ja_result_bits(i) ? differ_above(l, first, stride, wide, (unsigned)n) : NULL;
+  }
+  if (i->form == MX_FORM_DOWN || i->form == MX_FORM_DOWN_U) {
+    n = constant(l, 2);
+    if ((uint64_t)stride & ((UINT64_C(1) << n) - 1)) return differ_above(l, first, stride, wide, (unsigned)n);
+  }
+  return wraps(l, first, stride, wide, i->form == MX_FORM_DOWN || ja_extends_sign(i));
+}
+/* Code is left where the result is no ramp. */
 static void leave_where_it_wraps(struct lw *l, uint32_t number_in_block) {
   const unsigned k = stride_of(l, 1) ? 1 : 2;
-  const int64_t stride = stride_of(l, k);
-  const bool with_sign = l->ins->form == MX_FORM_DOWN || ja_extends_sign(l->ins);
   gcc_jit_rvalue *some = NULL;
-  for (unsigned row = 0; stride && row < ja_rows(l->a); row++) /* otherwise nothing increases from lane to lane */
-    some = lw_either(l, some, wraps(l, number(l, k, row), stride, jx_wide(l->ins->o->opnd[k].type), with_sign));
+  for (unsigned row = 0; stride_of(l, k) && row < ja_rows(l->a); row++) { /* else nothing increases from lane to lane */
+    gcc_jit_rvalue *here = no_ramp(l, k, number(l, k, row));
+    if (here) some = lw_either(l, some, here);
+  }
   if (some) lw_leave_where(l, lw_rare(l, some), number_in_block);
 }
 /* The number of a row's first lane in the result. */
@@ -125,6 +151,8 @@ static gcc_jit_rvalue *result(struct lw *l, gcc_jit_type *t, unsigned row) {
   case MX_FORM_ADD: return OP(PLUS, number(l, 1, row), number(l, 2, row));
   case MX_FORM_SUB: return OP(MINUS, number(l, 1, row), number(l, 2, row));
   case MX_FORM_SHIFT: return OP(LSHIFT, number(l, 1, row), jx_int(j, t, constant(l, 2)));
+  case MX_FORM_AND: return OP(BITWISE_AND, number(l, 1, row), number(l, 2, row));
+  case MX_FORM_DOWN_U: return OP(RSHIFT, number(l, 1, row), jx_int(j, t, constant(l, 2)));
   case MX_FORM_DOWN: {
     gcc_jit_type *s = signed_type(l, ja_result_bits(i) == 64);
     return cast(l, jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, s, cast(l, number(l, 1, row), s), jx_int(j, s, constant(l, 2))),

@@ -10,11 +10,14 @@
  * uniform slots. */
 #include "analyse.h"
 
+#include "vm/exec/jitabi.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 enum { MOST_EXTENDED = 1 << 12 }; /* the longest stride of numbers that hardly ever wrap in 32 bits */
 #define MOST_STRIDE (INT64_C(1) << 44)
+#define MOST_ALIGNED 256      /* constants that are multiples of this are multiples of rows, whatever the stride */
 #define MOST_CELLS (1u << 20) /* of functions in which ramps are looked for: blocks times slots */
 #define ANY INT64_MIN         /* a slot of which nothing is known yet */
 
@@ -66,7 +69,28 @@ static bool product(const struct ja *a, const struct ja_ins *i, const uint64_t *
   return true;
 }
 bool ja_ramp_leaves(const struct ja_ins *i) {
-  return i->form == MX_FORM_EXTEND || i->form == MX_FORM_DOWN || ja_multiplies_wide(i);
+  return i->form == MX_FORM_EXTEND || i->form == MX_FORM_DOWN || i->form == MX_FORM_DOWN_U || i->form == MX_FORM_AND ||
+         ja_multiplies_wide(i);
+}
+bool ja_and_bits(const struct ja *a, const struct ja_ins *i, struct ja_bits *bits) {
+  const unsigned k = mx_w_operand(i->w, 1) >= MX_LIT ? 1 : 2;
+  uint64_t mask;
+  if (!ja_constant(a, i, k, &mask)) return false;
+  if (ja_result_bits(i) == 32) mask = (uint32_t)mask;
+  if (!mask) return false;
+  bits->low = (unsigned)__builtin_ctzll(mask);
+  const uint64_t above = ~(mask >> bits->low);
+  bits->end = above ? bits->low + (unsigned)__builtin_ctzll(above) : 64;
+  return bits->end >= ja_result_bits(i) || !(mask >> bits->end);
+}
+/* Whether the numbers of a row most likely differ in their lowest n bits only: this depends on where it begins. Code is
+ * left where they do not. Notes how long rows may be at most if these are too long. */
+static bool fits_in(const struct ja *a, const struct ja_ins *i, int64_t stride, uint64_t n) {
+  if (stride <= 0 || !is_small(stride, 1 << 20) || n >= 44 || !i->of_multiples) return false;
+  const uint64_t lanes = ((UINT64_C(1) << n) + (uint64_t)stride - 1) / (uint64_t)stride;
+  if (lanes >= a->row_lanes) return true;
+  if (lanes < *a->shorter_rows) *a->shorter_rows = (uint32_t)lanes;
+  return false;
 }
 /* The result of an instruction whose form the table gives. */
 static bool computed(const struct ja *a, const struct ja_ins *i, const uint64_t *uni, const int64_t *ramps,
@@ -93,14 +117,28 @@ static bool computed(const struct ja *a, const struct ja_ins *i, const uint64_t 
     if (!operand(a, i, 1, uni, ramps, by) || !constant(a, i, 2, &n) || n < 0 || n >= ja_result_bits(i) ||
         !is_small(by->stride, MOST_STRIDE >> n))
       return false;
-    by->stride *= INT64_C(1) << n;
+    by->stride = (int64_t)((uint64_t)by->stride << n);
     return true;
   case MX_FORM_DOWN:
-    if (!operand(a, i, 1, uni, ramps, by) || !constant(a, i, 2, &n) || n < 0 || n >= 44 || n >= ja_result_bits(i) ||
-        by->stride & ((INT64_C(1) << n) - 1) || (ja_result_bits(i) == 32 && !is_small(by->stride, 1 << 20)))
+  case MX_FORM_DOWN_U:
+    if (!operand(a, i, 1, uni, ramps, by) || !constant(a, i, 2, &n) || n < 0 || n >= ja_result_bits(i)) return false;
+    if (fits_in(a, i, by->stride, n)) by->stride = 0; /* the row stays within 2^n */
+    if (!by->stride) return true;
+    if (i->form == MX_FORM_DOWN_U || n >= 44 || (uint64_t)by->stride & ((UINT64_C(1) << n) - 1) ||
+        (ja_result_bits(i) == 32 && !is_small(by->stride, 1 << 20)))
       return false;
     by->stride >>= n;
     return true;
+  case MX_FORM_AND: {
+    struct ja_bits bits;
+    if (!operand(a, i, 1, uni, ramps, by) || !operand(a, i, 2, uni, ramps, &more)) return false;
+    by->ramp |= more.ramp, by->stride += more.stride;
+    if (!by->stride) return true;
+    if (!ja_and_bits(a, i, &bits)) return false;
+    if ((uint64_t)by->stride & ((UINT64_C(1) << bits.low) - 1)) by->stride = fits_in(a, i, by->stride, bits.low) ? 0 : ANY;
+    else if (bits.end < ja_result_bits(i) && !fits_in(a, i, by->stride, bits.end)) by->stride = ANY;
+    return by->stride != ANY;
+  }
   default: return false;
   }
 }
@@ -111,7 +149,7 @@ static int64_t ramp_of(const struct ja *a, const struct ja_ins *i, const uint64_
   if (i->op == MX_SREG_32) {
     const unsigned sreg = mx_w_operand(i->w, 1);
     if (sreg == MX_SR_TID_X || sreg == MX_SR_LANEID) return 1;
-    return (sreg == MX_SR_TID_Y || sreg == MX_SR_TID_Z) && ja_rows(a) > 1 ? JA_FLAT : 0;
+    return (sreg == MX_SR_TID_Y || sreg == MX_SR_TID_Z) && a->unit->row_lanes < a->lanes ? JA_FLAT : 0;
   }
   if (i->o->cls != MX_LANE || !computed(a, i, uni, ramps, &by) || !by.ramp) return 0;
   if (ja_result_bits(i) == 32) by.stride = (int32_t)by.stride;
@@ -126,10 +164,10 @@ void ja_ramp_step(const struct ja *a, const struct ja_ins *i, const uint64_t *pr
   for (uint32_t k = 0; k < n; k++) ramps[s[k]] = ja_has(preserved, s[k]) ? 0 : by;
 }
 
-/* ---- places in the grid -------------------------------------------------------------------------------------------*/
-/* Numbers that are not negative: special registers, and what is computed of these and of constants by additions and
- * multiplications. Others may be, even if a program extends them without their sign: at the border of a grid, say. A
- * wrong guess costs time only. */
+/* ---- places in the grid, and multiples ----------------------------------------------------------------------------*/
+/* Numbers that are not negative: special registers, and what is computed of these and of constants by additions,
+ * multiplications and cuts. Others may be, even if a program extends them without their sign: at the border of a grid,
+ * say. A wrong guess costs time only. */
 static bool are_places(const struct ja *a, const struct ja_ins *i, const uint64_t *places) {
   for (unsigned k = 1; k < i->o->nopnds; k++) {
     const unsigned f = mx_w_operand(i->w, k), cls = mx__types[i->o->opnd[k].type].slot_class;
@@ -144,10 +182,42 @@ static bool makes_place(const struct ja *a, const struct ja_ins *i, const uint64
   if (mx_w_guard(*i->w) != MX_GUARD_NONE || i->kind != JA_PLAIN || ja_result_bits(i) != 32) return false;
   if (i->o->flags & MX_F_MOVI) return (int32_t)mx_w_movi(*i->w) >= 0;
   return i->op == MX_SREG_32 || ((i->form == MX_FORM_COPY || i->form == MX_FORM_ADD || i->form == MX_FORM_MUL ||
-                                  i->form == MX_FORM_MAD || i->form == MX_FORM_SHIFT) &&
+                                  i->form == MX_FORM_MAD || i->form == MX_FORM_SHIFT || i->form == MX_FORM_DOWN ||
+                                  i->form == MX_FORM_DOWN_U || i->form == MX_FORM_AND) &&
                                  are_places(a, i, places));
 }
-static void find_places(struct ja *a) {
+/* Numbers whose value in a row's first lane is a multiple of the row's lanes, times the stride if it is a ramp: %tid.x,
+ * %ntid.x as a rule, and what is computed of these. */
+static bool is_multiple(const struct ja *a, const struct ja_ins *i, unsigned k, const uint64_t *multiples) {
+  const unsigned f = mx_w_operand(i->w, k), cls = mx__types[i->o->opnd[k].type].slot_class;
+  int64_t v;
+  if (f < MX_LIT) return (cls == MX_R32 || cls == MX_R64) && ja_has(multiples, ja_slot(a, cls, f));
+  return constant(a, i, k, &v) && v % MOST_ALIGNED == 0;
+}
+static bool makes_multiple(const struct ja *a, const struct ja_ins *i, const uint64_t *multiples) {
+  if (mx_w_guard(*i->w) != MX_GUARD_NONE || i->kind != JA_PLAIN) return false;
+  if (i->o->flags & MX_F_MOVI) return mx_w_movi(*i->w) % MOST_ALIGNED == 0;
+  if (i->op == MX_SREG_32) {
+    const unsigned sreg = mx_w_operand(i->w, 1);
+    return sreg == MX_SR_TID_X || sreg == MX_SR_LANEID || sreg == MX_SR_NTID_X;
+  }
+#define IS(k_) is_multiple(a, i, k_, multiples)
+  switch (i->form) {
+  case MX_FORM_COPY:
+  case MX_FORM_CUT:
+  case MX_FORM_EXTEND:
+  case MX_FORM_SHIFT: return IS(1);
+  case MX_FORM_ADD:
+  case MX_FORM_SUB: return IS(1) && IS(2);
+  case MX_FORM_MUL: return IS(1) || IS(2);
+  case MX_FORM_MAD: return (IS(1) || IS(2)) && IS(3);
+  case MX_FORM_AND: return IS(1) || IS(2);
+  default: return false;
+  }
+#undef IS
+}
+/* Which slots hold such numbers on all ways: finds of_places or of_multiples. */
+static void find_numbers(struct ja *a, bool places) {
   uint64_t *in = ja_get(a, 8 * (size_t)a->words * (a->nblocks + 1u)), *now = in + (size_t)a->words * a->nblocks;
   memset(in + a->words, 0xFF, 8 * (size_t)a->words * (a->nblocks - 1u));
   uint32_t s[JA_MAX_TOUCH];
@@ -158,10 +228,12 @@ static void find_places(struct ja *a) {
       memcpy(now, in + (size_t)b * a->words, 8 * a->words);
       for (uint32_t k = bl->first; k < bl->end; k++) {
         struct ja_ins *i = &a->ins[k];
-        if (i->form == MX_FORM_EXTEND || ja_multiplies_wide(i)) i->of_places = are_places(a, i, now);
+        if (places && (i->form == MX_FORM_EXTEND || ja_multiplies_wide(i))) i->of_places = are_places(a, i, now);
+        if (!places && (i->form == MX_FORM_AND || i->form == MX_FORM_DOWN || i->form == MX_FORM_DOWN_U))
+          i->of_multiples = is_multiple(a, i, 1, now) || (i->form == MX_FORM_AND && is_multiple(a, i, 2, now));
         const uint32_t n = ja_defs(a, i, s);
-        const bool place = n == 1 && makes_place(a, i, now);
-        for (uint32_t m = 0; m < n; m++) (place ? ja_add : ja_del)(now, s[m]);
+        const bool is = n == 1 && (places ? makes_place(a, i, now) : makes_multiple(a, i, now));
+        for (uint32_t m = 0; m < n; m++) (is ? ja_add : ja_del)(now, s[m]);
       }
       for (uint32_t k = 0; k < bl->nthen; k++)
         for (uint32_t w = 0; w < a->words; w++) {
@@ -197,18 +269,16 @@ bool ja_is_flat(const struct ja *a, uint32_t k) {
   return a->address_ramp[k] == JA_FLAT && mx__row_access[a->ins[k].op].kind == MX_ACCESS_LOAD &&
          mx_w_mod(*a->ins[k].w) >> 2 != MX_LOCAL;
 }
-void ja_find_ramps(struct ja *a) {
-  a->address_ramp = ja_get(a, sizeof *a->address_ramp * (a->nins + 1u));
-  a->ramps = a->row_lanes && (uint64_t)a->nblocks * a->nslots <= MOST_CELLS;
+/* Finds the ramps in rows of a->row_lanes. Returned: how many loads and stores access rows, or one place for a row. */
+static uint32_t find_ramps(struct ja *a) {
   const size_t bytes = sizeof(int64_t) * (a->nslots + 1u);
+  memset(a->address_ramp, 0, sizeof *a->address_ramp * a->nins);
   int64_t *ramps = ja_get(a, bytes);
   uint64_t *uni = ja_get(a, 8 * a->words);
   for (uint32_t b = 0; b < a->nblocks; b++) {
-    a->blocks[b].ramp_in = b && !a->ramps ? a->blocks[0].ramp_in : ja_get(a, bytes);
-    for (uint32_t s = 0; s < a->nslots && b && a->ramps; s++) a->blocks[b].ramp_in[s] = ANY;
+    a->blocks[b].ramp_in = ja_get(a, bytes);
+    for (uint32_t s = 0; s < a->nslots && b; s++) a->blocks[b].ramp_in[s] = ANY;
   }
-  if (!a->ramps) return;
-  find_places(a);
   for (uint32_t b = 0; b < a->nblocks; b++)
     if (a->ins[a->blocks[b].end - 1].op == MX_BRX) JA_FOR_SUCC(a, b, s, memset(a->blocks[s].ramp_in, 0, bytes));
   uint32_t unreached = 0;
@@ -235,4 +305,28 @@ void ja_find_ramps(struct ja *a) {
   for (uint32_t b = 0; b < a->nblocks; b++)
     for (uint32_t s = 0; s < a->nslots; s++)
       if (a->blocks[b].ramp_in[s] == ANY || ja_has(a->blocks[b].uni_in, s)) a->blocks[b].ramp_in[s] = 0;
+  uint32_t n = 0;
+  for (uint32_t k = 0; k < a->nins; k++) n += ja_is_row(a, k) || ja_is_flat(a, k);
+  return n;
+}
+void ja_find_ramps(struct ja *a) {
+  a->address_ramp = ja_get(a, sizeof *a->address_ramp * (a->nins + 1u));
+  a->ramps = a->row_lanes && (uint64_t)a->nblocks * a->nslots <= MOST_CELLS;
+  if (!a->ramps) {
+    int64_t *none = ja_get(a, sizeof *none * (a->nslots + 1u));
+    for (uint32_t b = 0; b < a->nblocks; b++) a->blocks[b].ramp_in = none;
+    return;
+  }
+  find_numbers(a, true), find_numbers(a, false);
+  a->shorter_rows = ja_get(a, sizeof *a->shorter_rows);
+  *a->shorter_rows = a->row_lanes;
+  const uint32_t n = find_ramps(a), longer = a->row_lanes;
+  uint32_t shorter = *a->shorter_rows;
+  while (shorter & (shorter - 1)) shorter &= shorter - 1;
+  /* where parts of %tid.x are computed, as in tiles of 16 words, shorter rows may have more ramps */
+  if (shorter == longer || shorter < MX_JIT_LEAST_LANES || shorter * JA_MOST_ROWS < a->lanes) return;
+  a->row_lanes = shorter;
+  if (find_ramps(a) > n) return;
+  a->row_lanes = longer;
+  find_ramps(a);
 }

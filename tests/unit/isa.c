@@ -21,6 +21,8 @@ static void forms_are_read_off_meanings(void **state) {
       [MX_FORM_SELECT] = "selp.b32 selp.b64 ",
       [MX_FORM_CUT] = "cvt.u32.u64 ",
       [MX_FORM_DOWN] = "shr.s32 shr.s64 ",
+      [MX_FORM_DOWN_U] = "shr.u32 shr.u64 ",
+      [MX_FORM_AND] = "and.b32 and.b64 ",
   };
   for (unsigned form = MX_FORM_COPY; form < sizeof spelled / sizeof *spelled; form++) {
     char all[256] = "";
