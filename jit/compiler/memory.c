@@ -612,20 +612,50 @@ static bool is_far_from_next(const struct lw *l, const struct lw_access *ac) {
   const unsigned space = mx_w_mod(*l->ins->w) >> 2;
   return l->uses_images && ac->load && (space == MX_GLOBAL || space == MX_GENERIC) && !lw_is_in_loop(l);
 }
-/* Moves rows that begin at q[], n elements for each of so many lanes. Kernels that access pairs and quads stream
- * through memory, so for these the bytes that the blocks behind this one will need are prefetched: the processor's
- * prefetcher stops at the end of a page, which is often the end of a block's part. */
+/* Stores single elements of 32 or 64 bits at a level whose masked stores are slow: whether all lanes are active is
+ * asked once. */
+static void store_pieces(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *const *pieces, unsigned piece_lanes,
+                         gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  const unsigned vectors = jx_wide(ac->type) ? 2 : 1;
+  gcc_jit_rvalue *v[LW_CHUNKS][2];
+  for (unsigned c = 0; c < l->nc; c++) {
+    const jv source = lw_source(l, ac->value, c, ac->type);
+    for (unsigned h = 0; h < vectors; h++) v[c][h] = jx_keep(j, source.r[h] ? source.r[h] : source.r[0]);
+  }
+  gcc_jit_block *some = lw_new_block(l, "some"), *all = lw_new_block(l, "all"), *stored = lw_new_block(l, "stored");
+  lw_split(l, not_all(l, ac->guarded, lanes), some, all);
+  for (unsigned masked = 0; masked < 2; masked++) {
+    j->b = masked ? some : all;
+    for (unsigned c = 0; c < l->nc; c++)
+      for (unsigned h = 0; h < vectors; h++) {
+        const uint64_t at = (uint64_t)(j->w * c % piece_lanes) * ac->bytes + j->bytes * h;
+        gcc_jit_lvalue *cell = lw_vector(l, pieces[j->w * c / piece_lanes], at, vectors > 1);
+        if (masked) j->isa->write(j, vectors > 1, h, cell, v[c][h], lanes[c]);
+        else j->isa->store(j, cell, v[c][h]);
+      }
+    lw_go(l, stored);
+  }
+  j->b = stored;
+}
+/* Moves rows that begin at q[], n elements for each of so many lanes. own: as of lw_store_chunk(). Kernels that access
+ * pairs and quads stream through memory, so for these the bytes that the blocks behind this one will need are
+ * prefetched: the processor's prefetcher stops at the end of a page, which is often the end of a block's part. */
 static void in_pieces(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *const *pieces, unsigned piece_lanes,
-                      gcc_jit_rvalue *const *lanes) {
+                      gcc_jit_rvalue *const *lanes, bool own) {
   struct jx *j = &l->j;
   const bool far = ac->n == 1 && is_far_from_next(l, ac);
+  if (!ac->load && ac->n == 1 && !own && !is_narrow(ac) && j->isa->mask_is_vector) {
+    store_pieces(l, ac, pieces, piece_lanes, lanes);
+    return;
+  }
   for (unsigned c = 0; c < l->nc; c++) {
     const uint64_t at = (uint64_t)(j->w * c % piece_lanes) * ac->bytes;
     gcc_jit_rvalue *v[4], *q = pieces[j->w * c / piece_lanes];
     if (ac->n == 1) {
       if (far && at % 64 == 0) jx_prefetch(j, lw_vector(l, q, at + LW_PREFETCH, false));
       if (ac->load) lw_load_chunk(l, 0, c, lw_at(l, q, at), NULL, ac->type, false);
-      else lw_store_chunk(l, ac->value, c, lw_at(l, q, at), lanes[c], ac->type, false);
+      else lw_store_chunk(l, ac->value, c, lw_at(l, q, at), lanes[c], ac->type, own);
       continue;
     }
     for (unsigned e = 0; e < ac->n; e++) jx_prefetch(j, lw_vector(l, q, at + LW_PREFETCH + e * j->bytes, false));
@@ -691,7 +721,7 @@ static void by_index(struct lw *l, const struct lw_access *ac, struct memory_bou
     gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start));
     if (ac->n == 1 && ac->load) lw_fetch_ahead(l, host, NULL, (more + 1ull) * ac->bytes, true);
     gcc_jit_rvalue *q = byte_pointer(l, host);
-    in_pieces(l, ac, &q, l->a->lanes, lanes);
+    in_pieces(l, ac, &q, l->a->lanes, lanes, false);
     lw_go(l, ac->end);
     if (others == ac->slow) return;
     j->b = others;
@@ -853,14 +883,8 @@ static void by_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *o
     if (ac->n == 1 && ac->load && n == 1) lw_fetch_ahead(l, at, NULL, reach, false);
     q[k] = byte_pointer(l, at);
   }
-  if (ac->n > 1) in_pieces(l, ac, q, l->a->lanes / n, lanes);
-  for (unsigned c = 0; ac->n == 1 && c < l->nc; c++) {
-    const unsigned lane = j->w * c, piece = l->a->lanes / n;
-    gcc_jit_rvalue *at = lw_at(l, q[lane / piece], (uint64_t)(lane % piece) * ac->bytes);
-    /* where lanes are inactive the row is within bounds, too */
-    if (ac->load) lw_load_chunk(l, 0, c, at, NULL, ac->type, false);
-    else lw_store_chunk(l, ac->value, c, at, lanes[c], ac->type, false);
-  }
+  /* where lanes are inactive the row is within bounds, too */
+  in_pieces(l, ac, q, l->a->lanes / n, lanes, in_shared);
   lw_go(l, ac->end);
 }
 
