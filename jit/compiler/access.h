@@ -10,7 +10,20 @@ struct lw_access {
   gcc_jit_block *slow, *end;          /* where the interpreter's body does the access; where code goes on */
 };
 
-/* memory.c: makes the access to elements at host + index * scale, which are within bounds. */
+static inline bool lw_is_narrow(const struct lw_access *ac) { return jx_bitsof(ac->type) < 32; }
+/* memory.c: puts a loaded element into result `out`, which is several elements if the access moves words of small ones.
+ * lw_element_bits: the mask of a small one's bits. */
+void lw_put_element(struct lw *l, unsigned out, unsigned c, unsigned type, jv v);
+jv lw_element_bits(struct lw *l, unsigned type);
+gcc_jit_rvalue *lw_byte_pointer(struct lw *l, gcc_jit_rvalue *host);
+
+/* elements.c. lw_has_elements: whether the access is made one by one, by numbers of 32 bits, where it is no row;
+ * lw_gathers_narrow: whether one with elements of 8 or 16 bits can be. lw_one_by_one: makes it, of longer elements. */
+bool lw_has_elements(const struct lw *l, const struct lw_access *ac);
+bool lw_gathers_narrow(const struct lw *l, const struct lw_access *ac);
+void lw_one_by_one(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
+                   unsigned scale, gcc_jit_rvalue *const *lanes);
+/* The same of any elements, at host + index * scale, which are within bounds. */
 void lw_element_by_element(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
                            unsigned scale, gcc_jit_rvalue *const *lanes);
 /* A chunk of elements of 32 or 64 bits; all chunks of narrower ones, zero-extended to 32 bits. */

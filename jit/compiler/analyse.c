@@ -103,7 +103,7 @@ static bool keeps_uniform(const struct ja *a, const struct ja_ins *i) {
   if (mx__effect(i->op) == MX_DOES_SREG) {
     const unsigned sreg = mx_w_operand(i->w, 1);
     return mx__sregs[sreg].varies >= MX_PER_BLOCK ||
-           (a->row_lanes && a->unit->row_lanes == a->lanes && (sreg == MX_SR_TID_Y || sreg == MX_SR_TID_Z));
+           (a->row_lanes && a->unit->rows == 1 && (sreg == MX_SR_TID_Y || sreg == MX_SR_TID_Z));
   }
   if (i->o->cls == MX_LANE) return jx_meanings[i->op] != NULL;
   /* A load from one address gives one value; but local memory is another one for each lane. */
@@ -480,7 +480,7 @@ struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func) {
   a->checked = unit->counts == MX_COUNT_CHECKED;
   a->counts = a->checked ? 0 : unit->counts;
   a->clocks = unit->clocks;
-  a->row_lanes = a->checked || a->counts || a->stops ? 0 : unit->row_lanes;
+  a->row_lanes = a->checked || a->counts || a->stops || !unit->rows ? 0 : a->lanes / unit->rows;
   ji_build(a);
   a->nslots = a->f->npred + a->f->n32 + a->f->n64;
   a->words = a->nslots / 64 + 1;

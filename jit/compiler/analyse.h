@@ -91,7 +91,7 @@ struct ja_unit {
   const char *check_list; /* of checked code: checked.c; NULL: no checker watches */
   unsigned counts;        /* as in struct mx_launch */
   uint32_t lanes;         /* how many of a warp's lanes exist: the module's number of lanes, or fewer */
-  uint32_t row_lanes;     /* as in struct mx_launch */
+  uint32_t rows;          /* as in struct mx_launch */
   bool clocks;            /* warps keep their clocks */
   const bool *reachable;  /* by function */
   bool *wanted;     /* by function: code is needed for it; analysing a function adds those to which its code leaves */
@@ -130,7 +130,7 @@ struct ja {
   unsigned counts;        /* for a profile; 0: for none */
   bool checked;           /* a checker watches */
   bool clocks;            /* as the unit's */
-  uint32_t row_lanes;     /* as the unit's, or fewer, in code for nobody who looks on; else 0 */
+  uint32_t row_lanes;     /* lanes of a row, in code for nobody who looks on; else 0: ramps.c */
   uint32_t *shorter_rows; /* while ramps are looked for: with how many lanes a row would have more of them */
   bool ramps;             /* there are rows, and the function is not too large to look for ramps */
   /* by instruction: the stride, or JA_FLAT, of the address of a load or store, if it is a ramp; else 0 */

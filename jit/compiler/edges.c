@@ -212,6 +212,8 @@ void lw_branch(struct lw *l) {
     lw_edge(l, next, false);
     return;
   }
+  lw_branch_agrees(l, taken, not );
+  lw_build_late(l);
   gcc_jit_rvalue *t[LW_CHUNKS], *n[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) {
     t[c] = lw_lanes(l, c);

@@ -493,6 +493,7 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   l->moving =
       l->addend[l->ins - a->ins].moves &&
       !ja_has(l->uni_after, ja_slot(a, mx__types[l->ins->o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)));
+  lw_note_sides(l);
   if (makes_ramp(l)) lw_ramp_build(l, k);
   else if (can_wait(l, b->first + k, l->ndeferred, b, live) && !lw_result_uniform(l, 0)) wait(l);
   else if (l->ins->op == MX_NANOSLEEP) sleep_step(l);
@@ -506,6 +507,25 @@ static void build_ordinary(struct lw *l, const struct ja_block *b, uint32_t k, c
   note_saved(l);
   l->moving = false;
   go_behind(l);
+}
+/* An instruction that computes part of a branch's masks: these are built by lw_build_late(). */
+static void pass_late(struct lw *l, const struct ja_block *b, uint32_t k) {
+  l->ins = &l->a->ins[b->first + k];
+  find_after(l, b);
+  lw_note_sides(l);
+  note_saved(l);
+  go_behind(l);
+}
+void lw_build_late(struct lw *l) {
+  const struct ja_ins *const last = l->ins;
+  const struct ja_block *b = &l->a->blocks[l->block];
+  uint64_t *const end = l->live, *const live = end - (size_t)(last - &l->a->ins[b->first]) * l->a->words;
+  l->notes_sides = false;
+  if (l->late >= b->end - 1) return;
+  memcpy(l->uni, l->late_uni, 8 * l->a->words);
+  for (uint32_t k = l->late; k < b->end - 1; k++) lw_instruction(l, b, k - b->first, live);
+  l->ins = last, l->live = end;
+  lw_hold_guard(l);
 }
 void lw_instruction(struct lw *l, const struct ja_block *b, uint32_t k, uint64_t *live) {
   begin_instruction(l, b, k, live);
@@ -612,13 +632,20 @@ static void build_block(struct lw *l, uint32_t number) {
   }
   if (l->slots_spilled && !b->converged && accesses(a, b) >= MANY_ACCESSES) lw_store_block_masks(l);
   bool ended = false;
+  lw_sides_begin(l, b, at);
   for (uint32_t k = 0; k < n; k++) {
+    if (b->first + k == l->late) memcpy(l->late_uni, l->uni, 8 * a->words);
+    if (b->first + k >= l->late && k < n - 1) {
+      pass_late(l, b, k);
+      continue;
+    }
     if (l->runs[number].n && b->first + k == l->runs[number].first) {
       build_run(l, b, &l->runs[number], live);
       k = l->runs[number].end - b->first - 1;
       continue;
     }
-    const uint32_t end = lw_loop_end(l, b, k, live);
+    uint32_t end = lw_loop_end(l, b, k, live);
+    if (end > l->late - b->first) end = l->late - b->first;
     if (end > k) {
       lw_loop(l, b, k, end, live);
       k = end - 1;
@@ -629,6 +656,8 @@ static void build_block(struct lw *l, uint32_t number) {
     if (l->ins->op == MX_EXIT && mx_w_guard(*l->ins->w) != MX_GUARD_NONE) {
       gcc_jit_block *some = lw_new_block(l, "some"), *on = lw_new_block(l, "none"), *any = lw_new_block(l, "any");
       gcc_jit_rvalue *m[LW_CHUNKS];
+      lw_branch_agrees(l, NULL, on);
+      lw_build_late(l);
       for (unsigned c = 0; c < l->nc; c++) m[c] = lw_guard(l, c);
       /* this counts inactive lanes, too, which is a cheaper test and mostly the same */
       lw_split(l, lw_any(l, m), any, on);
@@ -780,7 +809,8 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->pending = lw_need(sizeof *l->pending * (a->nblocks + 1)),
   l->expected = lw_need(sizeof *l->expected * (a->nblocks + 1));
   l->uni = lw_need(8 * a->words);
-  l->uni_after = lw_need(8 * a->words);
+  l->uni_after = lw_need(8 * a->words), l->late_uni = lw_need(8 * a->words);
+  l->sides = lw_need(sizeof *l->sides * (a->f->npred + 1u));
   l->flt = lw_need(8 * a->words), l->raw = lw_need(8 * a->words), l->raw_after = lw_need(8 * a->words);
   l->written = lw_need(8 * a->words);
   l->ramps = lw_need(sizeof *l->ramps * (a->nslots + 1)), l->ramps_after = lw_need(sizeof *l->ramps * (a->nslots + 1));

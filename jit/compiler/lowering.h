@@ -76,6 +76,13 @@ struct lw_cells {
   gcc_jit_field *member;
 };
 
+/* The conditions that a predicate holds in all lanes, and that it holds in none; NULL: never, as far as is known. ins:
+ * the instruction that computes it, + 1; ramps: it compares one. */
+struct lw_sides {
+  uint32_t ins;
+  bool ramps;
+  gcc_jit_rvalue *all, *none;
+};
 struct lw {
   struct jx j;
   struct lw_cells cells[16]; /* by type; not all of them are used */
@@ -131,7 +138,13 @@ struct lw {
   /* by slot: the strides of ramps, before and after the instruction; else 0, as in code for one lane, where all slots
    * are uniform */
   int64_t *ramps, *ramps_after;
-  bool ramp_built;    /* the result just built is a ramp */
+  bool ramp_built; /* the result just built is a ramp */
+  /* sides.c. notes_sides: whether the block ends with a branch for which this is asked; sides: by predicate. late: the
+   * block's first instruction that is built with its last one; late_uni: the uniform slots before it */
+  bool notes_sides;
+  struct lw_sides *sides;
+  uint32_t late;
+  uint64_t *late_uni;
   uint64_t *integers; /* slots that may hold an integer's bits: denormals.c */
   /* as float_in and raw_in of struct ja_block, before the instruction; raw also after it */
   uint64_t *flt, *raw, *raw_after;
@@ -241,6 +254,7 @@ gcc_jit_rvalue *lw_lanes(struct lw *l, unsigned chunk);
  * builds instruction number k of the block, whose result is a ramp. */
 gcc_jit_lvalue *lw_ramp_first(struct lw *l, uint32_t slot, unsigned row);
 gcc_jit_rvalue *lw_ramp_vector(struct lw *l, uint32_t slot, unsigned k);
+gcc_jit_type *lw_number_type(struct lw *l, bool wide, bool with_sign); /* of such a number */
 jv lw_ramp_value(struct lw *l, uint32_t slot, unsigned chunk);
 void lw_ramp_spread(struct lw *l, uint32_t slot);
 void lw_ramp_build(struct lw *l, uint32_t k);
@@ -367,6 +381,14 @@ bool lw_can_defer(const struct lw *l, uint32_t k, const struct ja_block *b, cons
  * test in block `to`, except those of the sets, which hold lanes. lw_pending, lw_expected: a block's masks. */
 void lw_edge(struct lw *l, uint32_t to, bool backward);
 void lw_branch(struct lw *l);
+/* sides.c. lw_sides_begin: to be called when a block begins; finds from which instruction on, up to its last one, it
+ * only computes the masks of its branch. lw_note_sides: before an instruction. lw_branch_agrees: before a divergent
+ * branch or exit is built, builds tests without masks, behind which code goes on in one of two blocks (NULL: without
+ * such a test): all lanes take it, or none does. lower.c, lw_build_late: then builds what computes the masks. */
+void lw_sides_begin(struct lw *l, const struct ja_block *b, const uint64_t *live_end);
+void lw_note_sides(struct lw *l);
+void lw_branch_agrees(struct lw *l, gcc_jit_block *taken, gcc_jit_block * not );
+void lw_build_late(struct lw *l);
 void lw_convert(struct lw *l, uint32_t to);
 void lw_empty_masks(struct lw *l, uint32_t to, const uint64_t *pending, const uint64_t *open);
 gcc_jit_lvalue *const *lw_pending(struct lw *l, uint32_t block);

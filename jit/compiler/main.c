@@ -139,9 +139,8 @@ static int usage(FILE *to, int status) {
       "  -f OPTION      one more option of the compiler, such as -f-fno-ivopts\n"
       "  --stops TEXT   code for a debugging session: where it is left\n"
       "  --lanes N      code for blocks of up to N threads: only the first N lanes of a warp (default: all)\n"
-      "  --tid-rows[=LANES]  code for blocks in which, in all rows of LANES lanes of a warp (16, 32 or 64; as a\n"
-      "                 rule, the whole warp), %tid.x increases by one from lane to lane, and %tid.y and %tid.z stay\n"
-      "                 the same\n"
+      "  --tid-rows[=N] code for blocks in which, in each of N rows of lanes in a warp (1, 2 or 4; default 1), %tid.x\n"
+      "                 increases by one from lane to lane, and %tid.y and %tid.z stay the same\n"
       "  --counts N     code that counts for a profile: 1: executions and lanes, 2: and pieces of memory; 3: code "
       "that\n"
       "                 a checker watches\n"
@@ -238,9 +237,9 @@ int main(int argc, char **argv) {
                                         {0}};
   const char *out = NULL, *stops = NULL, *check_list = NULL, *cpu_level = mx__level(NULL) ? mx__level(NULL)->name : "";
   int level = -1;
-  bool as_asm = false, dump = false, times = false, tid_rows = false;
+  bool as_asm = false, dump = false, times = false;
   long large = -1, in_line = -1, parent = 0;
-  unsigned long cpu = 60, memory = 4096, counts = 0, lanes = 0, row_lanes = 0;
+  unsigned long cpu = 60, memory = 4096, counts = 0, lanes = 0, rows = 0;
   void (*show)(const struct ja *a, FILE *to) = NULL;
   say_when_dying();
   huge_heap();
@@ -260,7 +259,10 @@ int main(int argc, char **argv) {
     case TIME: times = true; break;
     case CPU: cpu = strtoul(optarg, NULL, 10); break;
     case LEVEL: cpu_level = optarg; break;
-    case TID_ROWS: tid_rows = true, row_lanes = optarg ? strtoul(optarg, NULL, 10) : 0; break;
+    case TID_ROWS:
+      rows = optarg ? strtoul(optarg, NULL, 10) : 1;
+      if (!rows) return usage(stderr, 2);
+      break;
     case LANES: lanes = strtoul(optarg, NULL, 10); break;
     case INLINE: in_line = strtol(optarg, NULL, 10); break;
     case COUNTS: counts = strtoul(optarg, NULL, 10); break;
@@ -316,15 +318,13 @@ int main(int argc, char **argv) {
   if (!lanes) lanes = im->lanes;
   if ((lanes & (lanes - 1)) || lanes < MX_JIT_LEAST_LANES || lanes > im->lanes)
     return fprintf(stderr, "mx-jitc: --lanes: a power of two from %d to %u\n", MX_JIT_LEAST_LANES, im->lanes), 2;
-  _Static_assert(JA_MOST_ROWS == 1 << (MX_ROWS - 1), "both say how short rows may be");
-  if (tid_rows && !row_lanes) row_lanes = lanes;
-  if ((row_lanes & (row_lanes - 1)) || row_lanes > lanes ||
-      (tid_rows && (row_lanes < MX_JIT_LEAST_LANES || row_lanes << (MX_ROWS - 1) < lanes)))
-    return fprintf(stderr, "mx-jitc: --tid-rows: a power of two from %d to %lu\n", MX_JIT_LEAST_LANES, lanes), 2;
+  _Static_assert(JA_MOST_ROWS == 1 << (MX_ROWS - 1), "both say how many rows a warp may have");
+  if ((rows & (rows - 1)) || rows > JA_MOST_ROWS || rows * MX_JIT_LEAST_LANES > lanes)
+    return fprintf(stderr, "mx-jitc: --tid-rows: 1, 2 or 4, for rows of at least %d lanes\n", MX_JIT_LEAST_LANES), 2;
   struct ja_unit unit;
   if (!ja_unit_make(&unit, im, kernel, stops, (unsigned)counts, (uint32_t)lanes))
     return fputs("mx-jitc: out of memory\n", stderr), 4;
-  unit.check_list = check_list, unit.row_lanes = (uint32_t)row_lanes;
+  unit.check_list = check_list, unit.rows = (uint32_t)rows;
   if (in_line >= 0) unit.in_line = (uint32_t)in_line;
   /* Level 2 costs 1.6 times as much as 1, and nearly all that it gains (loops up to twice as fast) comes from these
    * two. Without the first one, gcc emits no vzeroupper before calls of code that uses SSE, such as the machine's,

@@ -63,7 +63,7 @@ jv lw_address(struct lw *l, unsigned k, unsigned c, jv off) {
   if (a.t != MX_T_u32) return jv_bin(j, JX_ADD, MX_T_u64, jv_cvt(j, MX_T_u64, a.t, a), off);
   return jv_cvt(j, MX_T_u64, MX_T_u32, jv_bin(j, JX_ADD, MX_T_u32, a, jv_cvt(j, MX_T_u32, MX_T_u64, off)));
 }
-static gcc_jit_rvalue *byte_pointer(struct lw *l, gcc_jit_rvalue *host) {
+gcc_jit_rvalue *lw_byte_pointer(struct lw *l, gcc_jit_rvalue *host) {
   return jx_keep(&l->j, gcc_jit_context_new_bitcast(l->j.c, NULL, host, l->j.t_pu8));
 }
 
@@ -84,11 +84,9 @@ static void put_one(struct lw *l, unsigned out, unsigned c, unsigned type, jv v)
   v.t = jx_bitsof(type) < 32 || jx_wide(to) != jx_wide(type) ? (uint8_t)type : jx_wide(type) ? MX_T_u64 : MX_T_u32;
   lw_put(l, out, c, v.t == type ? jv_cvt(&l->j, to, type, v) : v);
 }
-static jv element_bits(struct lw *l, unsigned type) {
-  return jv_k(&l->j, MX_T_u32, jx_bitsof(type) == 8 ? 0xFF : 0xFFFF);
-}
+jv lw_element_bits(struct lw *l, unsigned type) { return jv_k(&l->j, MX_T_u32, jx_bitsof(type) == 8 ? 0xFF : 0xFFFF); }
 /* The same of a word that consists of l->parts elements, if the access moves such words. */
-static void put_element(struct lw *l, unsigned out, unsigned c, unsigned type, jv v) {
+void lw_put_element(struct lw *l, unsigned out, unsigned c, unsigned type, jv v) {
   struct jx *j = &l->j;
   if (!l->parts) {
     put_one(l, out, c, type, v);
@@ -98,7 +96,7 @@ static void put_element(struct lw *l, unsigned out, unsigned c, unsigned type, j
   for (unsigned e = 0; e < l->parts; e++) {
     jv part = {.t = MX_T_u32, .r = {word, word}};
     if (e) part = jv_bin(j, JX_SHR, MX_T_u32, part, jv_k(j, MX_T_u32, e * jx_bitsof(l->part_type)));
-    put_one(l, out + e, c, l->part_type, jv_bin(j, JX_AND, MX_T_u32, part, element_bits(l, l->part_type)));
+    put_one(l, out + e, c, l->part_type, jv_bin(j, JX_AND, MX_T_u32, part, lw_element_bits(l, l->part_type)));
   }
 }
 static gcc_jit_type *cell_type(const struct jx *j, unsigned type) {
@@ -122,7 +120,7 @@ void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gc
   if (jx_bitsof(type) < 32) {
     if (same) v = load_cell(l, q, 0, type);
     else v.r[0] = j->isa->load_narrow(j, jx_bitsof(type), lw_vector(l, q, 0, false));
-    put_element(l, out, c, type, v);
+    lw_put_element(l, out, c, type, v);
     return;
   }
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
@@ -130,7 +128,7 @@ void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gc
              : same        ? (h ? v.r[0] : j->isa->load_one(j, wide, lw_field(l, q, 0, wide ? j->t_u64 : j->t_u32)))
              : lanes       ? j->isa->read(j, wide, h, lw_vector(l, q, j->bytes * h, wide), lanes)
                            : j->isa->load(j, wide, lw_vector(l, q, j->bytes * h, wide));
-  put_element(l, out, c, type, v);
+  lw_put_element(l, out, c, type, v);
 }
 /* Operand k as an element of 8 or 16 bits, zero-extended to 32. */
 static jv narrow_source(struct lw *l, unsigned k, unsigned c, unsigned type) {
@@ -193,7 +191,6 @@ gcc_jit_rvalue *lw_sum_of_addends(struct lw *l, const struct lw_base *base, gcc_
   return jx_keep(&l->j, off);
 }
 
-static bool is_narrow(const struct lw_access *ac) { return jx_bitsof(ac->type) < 32; }
 /* A condition: some lane of the warp is missing from these masks. */
 static gcc_jit_rvalue *not_all(struct lw *l, bool guarded, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
@@ -205,68 +202,7 @@ static gcc_jit_rvalue *not_all(struct lw *l, bool guarded, gcc_jit_rvalue *const
 }
 /* Whether the access stores elements of 8 or 16 bits on a CPU level that cannot mask them: all lanes must be active. */
 static bool stores_all(const struct lw *l, const struct lw_access *ac) {
-  return is_narrow(ac) && !ac->load && l->j.isa->mask_is_vector;
-}
-
-jv lw_gathered(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes,
-               unsigned type) {
-  struct jx *j = &l->j;
-  const bool wide = jx_wide(type);
-  jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
-  for (unsigned h = 0; h < (wide ? 2u : 1u); h++) v.r[h] = j->isa->gather(j, wide, h, base, index, scale, lanes);
-  if (!v.r[1]) v.r[1] = v.r[0];
-  return v;
-}
-void lw_gather(struct lw *l, unsigned out, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
-               gcc_jit_rvalue *lanes, unsigned type) {
-  put_element(l, out, c, type, lw_gathered(l, base, index, scale, lanes, type));
-}
-void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
-                gcc_jit_rvalue *lanes, unsigned type) {
-  struct jx *j = &l->j;
-  const bool wide = jx_wide(type);
-  const unsigned space = mx_w_mod(*l->ins->w) >> 2;
-  jv v = lw_source(l, in, c, type);
-  for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
-    j->isa->scatter(j, wide, h, base, index, scale, v.r[h] ? v.r[h] : v.r[0], lanes,
-                    space == MX_SHARED || space == MX_LOCAL);
-}
-/* Chunk c of an access to quads. */
-static void quads(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *p, gcc_jit_rvalue *index, unsigned scale,
-                  unsigned c, gcc_jit_rvalue *lanes) {
-  gcc_jit_rvalue *v[4];
-  if (ac->load) {
-    lw_load_quads(l, p, index, scale, lanes, v);
-    for (unsigned e = 0; e < 4; e++) put_element(l, e, c, ac->type, (jv){.t = MX_T_u32, .r = {v[e], v[e]}});
-    return;
-  }
-  for (unsigned e = 0; e < 4; e++) v[e] = jx_keep(&l->j, lw_source(l, ac->value + e, c, MX_T_u32).r[0]);
-  lw_store_quads(l, p, index, scale, lanes, v);
-}
-static void one_by_one(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
-                       unsigned scale, gcc_jit_rvalue *const *lanes) {
-  struct jx *j = &l->j;
-  gcc_jit_rvalue *p = byte_pointer(l, host);
-  const unsigned bytes = ac->bytes / ac->n;
-  if (ac->n == 4 && jx_bitsof(ac->type) == 32) {
-    for (unsigned c = 0; c < l->nc; c++) quads(l, ac, p, index[c], scale, c, lanes[c]);
-    return;
-  }
-  /* A guarded store through a uniform address is most likely one lane's, and a scatter costs its full latency even with
-   * an empty mask: test the mask first. */
-  const bool one = ac->guarded && lw_operand_uniform(l, ac->at);
-  for (unsigned c = 0; c < l->nc; c++) {
-    if (ac->load) {
-      for (unsigned e = 0; e < ac->n; e++)
-        lw_gather(l, e, lw_at(l, p, (uint64_t)e * bytes), index[c], scale, c, lanes[c], ac->type);
-      continue;
-    }
-    gcc_jit_block *act = one ? lw_new_block(l, "act") : NULL, *next = one ? lw_new_block(l, "next") : NULL;
-    if (one) lw_split(l, j->isa->mask_any(j, lanes[c]), act, next), j->b = act;
-    for (unsigned e = 0; e < ac->n; e++)
-      lw_scatter(l, ac->value + e, lw_at(l, p, (uint64_t)e * bytes), index[c], scale, c, lanes[c], ac->type);
-    if (one) lw_go(l, next), j->b = next;
-  }
+  return lw_is_narrow(ac) && !ac->load && l->j.isa->mask_is_vector;
 }
 
 unsigned lw_shape_bit(const struct lw_base *base, unsigned bytes) {
@@ -306,81 +242,13 @@ static gcc_jit_rvalue *where_lanes_run(struct lw *l, gcc_jit_rvalue *q, gcc_jit_
       l, GCC_JIT_BINARY_OP_PLUS, there,
       u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, u64_op(l, GCC_JIT_BINARY_OP_MINUS, q, there), jx_keep(j, all)));
 }
-/* Whether narrow elements are gathered: as the aligned 32-bit words that contain them, which never cross a page,
- * shifted down afterwards. */
-static bool gathers_narrow(const struct lw *l, const struct lw_access *ac) {
-  return ac->load && l->j.isa->choose; /* a level that has `choose` can also shift each lane by its own count */
-}
-/* The words that contain narrow elements: where they begin, from an aligned host address, and where in them the
- * elements' bits begin. Returned: that address. */
-static gcc_jit_rvalue *words_of(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale,
-                                jv *at, jv *bits) {
-  struct jx *j = &l->j;
-  gcc_jit_rvalue *behind = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, 3));
-  const jv odd = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, behind, j->t_u32));
-  for (unsigned c = 0; c < l->nc; c++) {
-    jv byte = {.t = MX_T_u32, .r = {index[c], index[c]}};
-    if (scale > 1) byte = jv_bin(j, JX_SHL, MX_T_u32, byte, jv_k(j, MX_T_u32, (uint64_t)__builtin_ctz(scale)));
-    byte = jv_bin(j, JX_ADD, MX_T_u32, byte, odd);
-    at[c] = jv_bin(j, JX_AND, MX_T_u32, byte, jv_k(j, MX_T_u32, ~3u));
-    bits[c] =
-        jv_bin(j, JX_SHL, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, byte, jv_k(j, MX_T_u32, 3)), jv_k(j, MX_T_u32, 3));
-  }
-  return byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, ~3ull)));
-}
-void lw_gathered_narrow(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale,
-                        gcc_jit_rvalue *const *lanes, unsigned type, jv *v) {
-  struct jx *j = &l->j;
-  jv at[LW_CHUNKS], bits[LW_CHUNKS];
-  gcc_jit_rvalue *words = words_of(l, host, index, scale, at, bits);
-  for (unsigned c = 0; c < l->nc; c++) {
-    gcc_jit_rvalue *w = j->isa->gather(j, false, 0, words, at[c].r[0], 1, lanes[c]);
-    const jv e = jv_bin(j, JX_SHR, MX_T_u32, (jv){.t = MX_T_u32, .r = {w, w}}, bits[c]);
-    v[c] = jv_bin(j, JX_AND, MX_T_u32, e, element_bits(l, type));
-  }
-}
-void lw_scatter_narrow(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, gcc_jit_rvalue *const *lanes,
-                       unsigned type, const jv *v) {
-  struct jx *j = &l->j;
-  jv at[LW_CHUNKS], bits[LW_CHUNKS];
-  gcc_jit_rvalue *words = words_of(l, host, index, 1, at, bits);
-  for (unsigned c = 0; c < l->nc; c++) {
-    gcc_jit_rvalue *w = j->isa->gather(j, false, 0, words, at[c].r[0], 1, lanes[c]);
-    const jv all = element_bits(l, type), old = {.t = MX_T_u32, .r = {w, w}};
-    /* the old bits are exchanged for the new ones where they differ */
-    jv change = jv_bin(j, JX_XOR, MX_T_u32, jv_bin(j, JX_SHR, MX_T_u32, old, bits[c]), v[c]);
-    change = jv_bin(j, JX_SHL, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, change, all), bits[c]);
-    j->isa->scatter(j, false, 0, words, at[c].r[0], 1, jv_bin(j, JX_XOR, MX_T_u32, old, change).r[0], lanes[c], true);
-  }
-}
-/* Whether the access is made element by element, by numbers of 32 bits, where it is no row. Not if it most likely is
- * one: the code for it would take a third of the time to compile kernels that load and store matrices. */
-static bool has_elements(const struct lw *l, const struct lw_access *ac) {
-  return !l->one_lane && l->j.isa->choose && (!is_narrow(ac) || gathers_narrow(l, ac)) &&
-         !l->looks_like_row[l->ins - l->a->ins];
-}
-void lw_element_by_element(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
-                           unsigned scale, gcc_jit_rvalue *const *lanes) {
-  if (!is_narrow(ac)) {
-    one_by_one(l, ac, host, index, scale, lanes);
-    return;
-  }
-  jv v[LW_CHUNKS];
-  if (!ac->load) {
-    for (unsigned c = 0; c < l->nc; c++) v[c] = lw_source(l, ac->value, c, ac->type);
-    lw_scatter_narrow(l, host, index, lanes, ac->type, v);
-    return;
-  }
-  lw_gathered_narrow(l, host, index, scale, lanes, ac->type, v);
-  for (unsigned c = 0; c < l->nc; c++) put_element(l, 0, c, ac->type, v[c]);
-}
 /* Where a block of threads is narrower than a warp, and has several rows, each chunk of lanes is often in a row, if the
  * warp as a whole is not. Such chunks, of elements at host + index * scale, are moved as vectors; code goes on where
  * elements are moved one by one. */
 static void row_by_row(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
                        unsigned scale, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
-  if (!l->has_rows_of_threads || is_narrow(ac) || ac->n > 1 || ac->bytes % scale) return;
+  if (!l->has_rows_of_threads || lw_is_narrow(ac) || ac->n > 1 || ac->bytes % scale) return;
   gcc_jit_block *narrow = lw_new_block(l, "narrow"), *rows = lw_new_block(l, "rows"),
                 *others = lw_new_block(l, "others");
   lw_split(l, lw_tid_consecutive(l), others, narrow);
@@ -397,7 +265,7 @@ static void row_by_row(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue 
   j->b = rows;
   gcc_jit_rvalue *q[LW_CHUNKS]; /* all before anything is loaded, since a result may overwrite the address's slot */
   for (unsigned c = 0; c < l->nc; c++)
-    q[c] = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, lw_first_number(l, index[c]), scale)));
+    q[c] = lw_byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, lw_first_number(l, index[c]), scale)));
   for (unsigned c = 0; c < l->nc; c++)
     if (ac->load) lw_load_chunk(l, 0, c, q[c], lanes[c], ac->type, false);
     else lw_store_chunk(l, ac->value, c, q[c], lanes[c], ac->type, false);
@@ -459,7 +327,7 @@ static void by_chunks(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *
       gcc_jit_rvalue *a = long_slot ? j->isa->first(j, true, index[c]) : lw_first_number(l, index[c]);
       q[c] = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host,
                     scale == 1 ? a : u64_op(l, GCC_JIT_BINARY_OP_MULT, a, lw_u64(l, scale)));
-      if (!full) q[c] = byte_pointer(l, q[c]);
+      if (!full) q[c] = lw_byte_pointer(l, q[c]);
     }
     if (full && !form) {
       gcc_jit_lvalue *place[LW_CHUNKS];
@@ -470,10 +338,10 @@ static void by_chunks(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *
       for (unsigned c = 0; c < l->nc; c++) jx_set(j, place[c], where_lanes_run(l, jx_rv(place[c]), there, lanes[c]));
       lw_go(l, all);
       j->b = all;
-      for (unsigned c = 0; c < l->nc; c++) q[c] = byte_pointer(l, jx_rv(place[c]));
+      for (unsigned c = 0; c < l->nc; c++) q[c] = lw_byte_pointer(l, jx_rv(place[c]));
     } else if (full)
       for (unsigned c = 0; c < l->nc; c++)
-        q[c] = byte_pointer(l, where_lanes_run(l, jx_keep(j, q[c]), there, lanes[c]));
+        q[c] = lw_byte_pointer(l, where_lanes_run(l, jx_keep(j, q[c]), there, lanes[c]));
     if (!form && ac->load)
       lw_fetch_ahead(l, jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, q[0], j->t_u64)), q, 0, true);
     for (unsigned c = 0; c < l->nc; c++)
@@ -482,11 +350,11 @@ static void by_chunks(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *
     lw_go(l, ac->end);
     j->b = others;
   }
-  if (scalable && !long_slot && !is_narrow(ac) && base->pre_scale == 1) {
-    one_by_one(l, ac, host, index, (unsigned)scale, lanes);
+  if (scalable && !long_slot && !lw_is_narrow(ac) && base->pre_scale == 1) {
+    lw_one_by_one(l, ac, host, index, (unsigned)scale, lanes);
     lw_go(l, ac->end);
   } else if (scalable && (long_slot || base->pre_scale == 1) && mx_w_mod(*l->ins->w) >> 2 != MX_SHARED &&
-             has_elements(l, ac))
+             lw_has_elements(l, ac))
     by_distance_from_least(l, ac, host, lanes);
   else lw_go(l, ac->slow);
 }
@@ -578,9 +446,9 @@ static void by_shape(struct lw *l, const struct lw_access *ac, struct memory_bou
   gcc_jit_rvalue *odd, *wrong = lw_shape_misses(l, lw_base(l), p->lo, p->limit, ac->bytes, &off, &odd),
                        *bad = lw_wrong_or_odd(l, wrong, odd);
   /* moved whole: if lanes of the chunk are inactive, all of it has to be within bounds */
-  if (is_narrow(ac) && !ac->load) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes));
+  if (lw_is_narrow(ac) && !ac->load) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes));
   gcc_jit_rvalue *full = NULL;
-  if (is_narrow(ac) && ac->load) {
+  if (lw_is_narrow(ac) && ac->load) {
     full = in_all_chunks(l, ac->guarded, lanes);
     gcc_jit_block *within = lw_new_block(l, "within"), *edge = lw_new_block(l, "edge");
     lw_split(l, lw_rare(l, bad), ac->slow, within);
@@ -645,7 +513,7 @@ static void in_pieces(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *
                       gcc_jit_rvalue *const *lanes, bool own) {
   struct jx *j = &l->j;
   const bool far = ac->n == 1 && is_far_from_next(l, ac);
-  if (!ac->load && ac->n == 1 && !own && !is_narrow(ac) && j->isa->mask_is_vector) {
+  if (!ac->load && ac->n == 1 && !own && !lw_is_narrow(ac) && j->isa->mask_is_vector) {
     store_pieces(l, ac, pieces, piece_lanes, lanes);
     return;
   }
@@ -707,7 +575,7 @@ static void by_index(struct lw *l, const struct lw_access *ac, struct memory_bou
   for (unsigned c = 0; c < l->nc; c++) index[c] = jx_keep(j, lw_get(l, base->slot, MX_T_u32, c).r[0]);
   if (stride) {
     const struct lw_known_row row = lw_number_row(l, base->slot, stride, index, lanes, ac->guarded);
-    const bool elements = ac->n > 1 ? has_elements(l, ac) : !is_narrow(ac) || gathers_narrow(l, ac);
+    const bool elements = ac->n > 1 ? lw_has_elements(l, ac) : !lw_is_narrow(ac) || lw_gathers_narrow(l, ac);
     gcc_jit_block *in_row = lw_new_block(l, "piece"), *others = elements ? lw_new_block(l, "others") : ac->slow;
     gcc_jit_rvalue *start = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, row.first, scale), off));
     /* the last number is not negative either, so that signed and unsigned agree */
@@ -720,7 +588,7 @@ static void by_index(struct lw *l, const struct lw_access *ac, struct memory_bou
     j->b = in_row;
     gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start));
     if (ac->n == 1 && ac->load) lw_fetch_ahead(l, host, NULL, (more + 1ull) * ac->bytes, true);
-    gcc_jit_rvalue *q = byte_pointer(l, host);
+    gcc_jit_rvalue *q = lw_byte_pointer(l, host);
     in_pieces(l, ac, &q, l->a->lanes, lanes, false);
     lw_go(l, ac->end);
     if (others == ac->slow) return;
@@ -733,10 +601,10 @@ static void by_index(struct lw *l, const struct lw_access *ac, struct memory_bou
                         lw_u64(l, (uint64_t)__builtin_ctz(scale))));
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, rel, p->limit));
   /* narrow elements are gathered by their distances in bytes; a gather multiplies by 8 at most */
-  const unsigned step = is_narrow(ac) ? 1 : scale < 8 ? scale : 8;
+  const unsigned step = lw_is_narrow(ac) ? 1 : scale < 8 ? scale : 8;
   bad = lw_either(l, bad,
                   lw_compare(l, GCC_JIT_COMPARISON_GT, most,
-                             lw_u64(l, (INT32_MAX - (is_narrow(ac) ? 3 : 0)) / (int)(scale / step))));
+                             lw_u64(l, (INT32_MAX - (lw_is_narrow(ac) ? 3 : 0)) / (int)(scale / step))));
   bad = lw_either(l, bad,
                   lw_compare(l, GCC_JIT_COMPARISON_NE,
                              u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, off, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
@@ -773,7 +641,7 @@ static bool call_row_access(struct lw *l, const struct lw_access *ac, gcc_jit_rv
   const unsigned k = ac->load ? 0 : ac->value, type = l->ins->o->opnd[k].type, cls = mx__types[type].slot_class;
   struct lw_row_access row = {.load = ac->load, .wide = cls == MX_R64};
   if (!l->slots_spilled || l->one_lane || l->a->checked || lw_is_in_loop(l) || (ac->load && ac->guarded) ||
-      is_narrow(ac) || ac->n > 1 || l->parts || jx_wide(ac->type) != row.wide ||
+      lw_is_narrow(ac) || ac->n > 1 || l->parts || jx_wide(ac->type) != row.wide ||
       (ja_rows(l->a) > 1 && ja_is_row(l->a, (uint32_t)(l->ins - l->a->ins))) ||
       !lw_operand_has_cells(l, k, ac->load, &row.raw, &row.slot))
     return false;
@@ -840,11 +708,11 @@ static void by_flat_rows(struct lw *l, const struct lw_access *ac, gcc_jit_rvalu
   j->b = fast;
   jv v[JA_MOST_ROWS][4];
   for (unsigned row = 0; row < ja_rows(l->a); row++) {
-    gcc_jit_rvalue *q = byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, start[row]));
+    gcc_jit_rvalue *q = lw_byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, start[row]));
     for (unsigned e = 0; e < ac->n; e++) v[row][e] = load_cell(l, q, (uint64_t)e * bytes, ac->type);
   }
   for (unsigned c = 0; c < l->nc; c++)
-    for (unsigned e = 0; e < ac->n; e++) put_element(l, e, c, ac->type, v[j->w * c / l->a->row_lanes][e]);
+    for (unsigned e = 0; e < ac->n; e++) lw_put_element(l, e, c, ac->type, v[j->w * c / l->a->row_lanes][e]);
   lw_go(l, ac->end);
 }
 /* Rows: all lanes of the warp in one piece, or in several, if the address is a ramp. */
@@ -870,7 +738,7 @@ static void by_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *o
   gcc_jit_rvalue *bad = lw_either(l, scattered, outside(l, in_shared, start, n, l->a->lanes / n, ac->bytes));
   if (stores_all(l, ac) || (ac->n > 1 && !ac->load)) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes));
   gcc_jit_block *fast = lw_new_block(l, "fast"),
-                *others = cls == MX_R64 && !certain && has_elements(l, ac) ? lw_new_block(l, "others") : ac->slow;
+                *others = cls == MX_R64 && !certain && lw_has_elements(l, ac) ? lw_new_block(l, "others") : ac->slow;
   lw_split(l, lw_rare(l, bad), others, fast);
   if (others != ac->slow) {
     j->b = others;
@@ -881,7 +749,7 @@ static void by_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *o
   for (unsigned k = 0; k < n; k++) {
     gcc_jit_rvalue *at = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, start[k]));
     if (ac->n == 1 && ac->load && n == 1) lw_fetch_ahead(l, at, NULL, reach, false);
-    q[k] = byte_pointer(l, at);
+    q[k] = lw_byte_pointer(l, at);
   }
   /* where lanes are inactive the row is within bounds, too */
   in_pieces(l, ac, q, l->a->lanes / n, lanes, in_shared);
@@ -904,7 +772,7 @@ static gcc_jit_rvalue *within(struct lw *l, gcc_jit_rvalue *address, const struc
   gcc_jit_block *fast = lw_new_block(l, "fast");
   lw_split(l, lw_rare(l, bad), slow, fast);
   l->j.b = fast;
-  return byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, address));
+  return lw_byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, address));
 }
 gcc_jit_rvalue *lw_uniform_address(struct lw *l, unsigned at, unsigned bytes, bool write, gcc_jit_rvalue *bad,
                                    gcc_jit_block *slow) {
@@ -952,16 +820,16 @@ static bool build_access(struct lw *l) {
       const uint64_t offset =
           l->a->f->lits[mx_w_operand(l->ins->w, at) - MX_LIT].value + off_k + (uint64_t)e * (bits / 8);
       const jv v = load_cell(l, q, offset, ac.type);
-      for (unsigned c = 0; c < l->nc; c++) put_element(l, e, c, ac.type, v);
+      for (unsigned c = 0; c < l->nc; c++) lw_put_element(l, e, c, ac.type, v);
     }
     return true;
   }
   if (l->fixed[l->ins - l->a->ins]) {
     gcc_jit_rvalue *q =
-        byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(l->fixed[l->ins - l->a->ins]), lw_u64(l, off_k)));
+        lw_byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(l->fixed[l->ins - l->a->ins]), lw_u64(l, off_k)));
     for (unsigned e = 0; e < ac.elements; e++) {
       const jv v = load_cell(l, q, (uint64_t)e * (bits / 8), ac.type);
-      for (unsigned c = 0; c < l->nc; c++) put_element(l, e, c, ac.type, v);
+      for (unsigned c = 0; c < l->nc; c++) lw_put_element(l, e, c, ac.type, v);
     }
     return true;
   }
@@ -1015,7 +883,7 @@ static bool build_access(struct lw *l) {
                gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_source(l, value + e, 0, ac.type)), t));
     }
     for (unsigned e = 0; load && e < ac.elements; e++)
-      for (unsigned c = 0; c < l->nc; c++) put_element(l, e, c, ac.type, v[e]);
+      for (unsigned c = 0; c < l->nc; c++) lw_put_element(l, e, c, ac.type, v[e]);
     lw_go(l, end);
   } else if (flat) by_flat_rows(l, &access, variable ? variable : lw_u64(l, off_k));
   else if (local) lw_by_lane(l, &access, off, lanes);

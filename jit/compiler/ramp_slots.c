@@ -7,9 +7,11 @@
 #include <stdio.h>
 
 static bool is_wide(const struct lw *l, uint32_t slot) { return lw_class(l->a, slot) == MX_R64; }
-static gcc_jit_type *signed_type(struct lw *l, bool wide) {
+gcc_jit_type *lw_number_type(struct lw *l, bool wide, bool with_sign) {
+  if (!with_sign) return wide ? l->j.t_u64 : l->j.t_u32;
   return wide ? gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_LONG_LONG) : l->j.t_int;
 }
+static gcc_jit_type *signed_type(struct lw *l, bool wide) { return lw_number_type(l, wide, true); }
 static gcc_jit_rvalue *cast(struct lw *l, gcc_jit_rvalue *v, gcc_jit_type *t) {
   return gcc_jit_context_new_cast(l->j.c, NULL, v, t);
 }

@@ -135,7 +135,8 @@ static bool computed(const struct ja *a, const struct ja_ins *i, const uint64_t 
     by->ramp |= more.ramp, by->stride += more.stride;
     if (!by->stride) return true;
     if (!ja_and_bits(a, i, &bits)) return false;
-    if ((uint64_t)by->stride & ((UINT64_C(1) << bits.low) - 1)) by->stride = fits_in(a, i, by->stride, bits.low) ? 0 : ANY;
+    if ((uint64_t)by->stride & ((UINT64_C(1) << bits.low) - 1))
+      by->stride = fits_in(a, i, by->stride, bits.low) ? 0 : ANY;
     else if (bits.end < ja_result_bits(i) && !fits_in(a, i, by->stride, bits.end)) by->stride = ANY;
     return by->stride != ANY;
   }
@@ -149,7 +150,7 @@ static int64_t ramp_of(const struct ja *a, const struct ja_ins *i, const uint64_
   if (i->op == MX_SREG_32) {
     const unsigned sreg = mx_w_operand(i->w, 1);
     if (sreg == MX_SR_TID_X || sreg == MX_SR_LANEID) return 1;
-    return (sreg == MX_SR_TID_Y || sreg == MX_SR_TID_Z) && a->unit->row_lanes < a->lanes ? JA_FLAT : 0;
+    return (sreg == MX_SR_TID_Y || sreg == MX_SR_TID_Z) && a->unit->rows > 1 ? JA_FLAT : 0;
   }
   if (i->o->cls != MX_LANE || !computed(a, i, uni, ramps, &by) || !by.ramp) return 0;
   if (ja_result_bits(i) == 32) by.stride = (int32_t)by.stride;

@@ -32,7 +32,7 @@ struct mx_jit_job {
   const char *check_list;       /* as in mx_launch, or NULL */
   unsigned counts;              /* likewise */
   uint32_t lanes;               /* the code is for blocks of at most so many threads; 0: for any */
-  uint32_t row_lanes;           /* as in mx_launch */
+  uint32_t rows;                /* as in mx_launch */
   const char *level;            /* of mx__jit_level */
   const char *compiler, *cache; /* paths; cache NULL: none */
   struct mx_jit_key key;

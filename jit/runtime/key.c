@@ -40,7 +40,7 @@ bool mx__jit_key_make(struct mx_jit_job *job) {
     strcat(checks, "\n");
   }
   if (job->counts) snprintf(counts, sizeof counts, "counts %u\n", job->counts);
-  if (job->row_lanes) snprintf(rows, sizeof rows, "rows of %u lanes\n", job->row_lanes);
+  if (job->rows) snprintf(rows, sizeof rows, "rows %u in a warp\n", job->rows);
   if (job->lanes) snprintf(lanes, sizeof lanes, "lanes %u\n", job->lanes);
   const int n = asprintf(&job->key.text,
                          "mx %s\nkernel %u %s\nmodule %s, %zu bytes\ntable %016llx\nlayout %016llx\ncpu %s\ncompiler "

@@ -184,7 +184,7 @@ static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tm
   snprintf(seconds, sizeof seconds, "%.0f", ceil(fmin(most_seconds(), 1e6)));
   snprintf(counts, sizeof counts, "%u", job->counts);
   snprintf(lanes, sizeof lanes, "%u", job->lanes);
-  snprintf(rows, sizeof rows, "--tid-rows=%u", job->row_lanes);
+  snprintf(rows, sizeof rows, "--tid-rows=%u", job->rows);
   snprintf(parent, sizeof parent, "%ld", (long)getpid());
   char *argv[] = {(char *)job->compiler,
                   (char *)"-o",
@@ -203,7 +203,7 @@ static bool run(const struct mx_jit_job *job, int in, int out, int err, char *tm
                   number,
                   (char *)(job->stops        ? "--stops"
                            : job->check_list ? "--check-list"
-                           : job->row_lanes  ? rows
+                           : job->rows       ? rows
                                              : NULL), /* sessions are not checked; neither has such code */
                   (char *)(job->stops ? job->stops : job->check_list),
                   NULL};

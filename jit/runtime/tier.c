@@ -40,7 +40,7 @@ struct mx_jit_kernel {
   unsigned counts; /* as in struct mx_launch, and check_list as well: what its code counts, and lets a checker see */
   const char *check_list; /* the prepared code's */
   unsigned halved;        /* how often a warp's lanes are halved in its code, for blocks with few threads */
-  uint32_t row_lanes;     /* as in struct mx_launch */
+  uint32_t rows;          /* as in struct mx_launch */
   mx_body leave, enter;   /* of a session: bodies of instructions without and with an entry */
   bool wanted;            /* a launch that may use it runs */
   enum state state;
@@ -166,7 +166,7 @@ static struct mx_jit_job job_of(const struct mx_jit *j, const struct mx_jit_kern
                              .check_list = jk->check_list,
                              .lanes = jk->halved ? jk->prep->lanes >> jk->halved : 0,
                              .kernel_name = k->module->image->image.funcs[k->func].name,
-                             .row_lanes = jk->row_lanes,
+                             .rows = jk->rows,
                              .level = mx__jit_level(),
                              .compiler = j->compiler,
                              .cache = j->cache};
@@ -375,7 +375,7 @@ static mx_status tier_begin(mx_kernel *k, struct mx_launch *l) {
   if (!*jk && !(*jk = kernel_new(k, l->prep)))
     return l->jit == MX_JIT_ON ? mx__fail_plain(l->device, MX_OUT_OF_MEMORY) : MX_OK;
   (*jk)->counts = l->counts, (*jk)->check_list = l->check_list, (*jk)->halved = l->halved;
-  (*jk)->row_lanes = l->row_lanes;
+  (*jk)->rows = l->rows;
   return begin(*jk, l);
 }
 

@@ -119,7 +119,7 @@ static int why(const char *dir, const char *file, const struct machine *m) {
                                .module_size = module->size,
                                .kernel = kernel->func,
                                .kernel_name = module->image->image.funcs[kernel->func].name,
-                               .row_lanes = module->image->image.lanes, /* as of most launches */
+                               .rows = 1, /* as of most launches */
                                .level = mx__jit_level(),
                                .compiler = compiler,
                                .cache = dir};

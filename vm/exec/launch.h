@@ -66,9 +66,9 @@ struct mx_launch {
   unsigned counts;              /* what compiled code has to count for it, or tell */
   const char *check_list;       /* CHECKED: a text that names instructions, see jit/compiler/checked.c */
   unsigned halved;              /* how often its code has the lanes of a warp halved */
-  /* its code is made for rows of so many lanes, a power of two: within each, %tid.x increases by one from lane to lane,
-   * and %tid.y and %tid.z stay the same; 0: for any blocks */
-  uint32_t row_lanes;
+  /* its code is made for so many rows of lanes in a warp, a power of two: within each, %tid.x increases by one from
+   * lane to lane, and %tid.y and %tid.z stay the same; 0: for any blocks */
+  uint32_t rows;
   void *observed; /* a checker's */
 
   uint32_t grid[3], block[3];
@@ -114,9 +114,7 @@ struct mx_launch {
 };
 /* Which of its kernel's codes it uses. */
 static inline unsigned mx__launch_variant(const struct mx_launch *l) {
-  unsigned rows = 0;
-  while (rows < MX_ROWS && l->row_lanes << rows != l->lanes >> l->halved) rows++;
-  return l->halved + MX_HALVES * rows;
+  return l->halved + MX_HALVES * (l->rows ? (unsigned)__builtin_ctz(l->rows) : MX_ROWS);
 }
 
 /* What the machine asks of the device's side while the launch runs; vm/host/output.c, which says more. */

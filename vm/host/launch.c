@@ -196,10 +196,10 @@ static mx_status make_services(struct mx_device *d) {
  * dimension, or along x whole warps, halves or quarters of one, code computes with the first lane's number in place of
  * all lanes' of such a row. Each code is attached to a copy of the prepared instructions; without memory for a halved
  * one's copy the launch uses the code for all lanes. */
-static uint32_t lanes_of_a_row(const struct mx_launch *l, uint32_t lanes) {
-  if (l->block[1] == 1 && l->block[2] == 1) return lanes;
+static uint32_t rows_of_a_warp(const struct mx_launch *l, uint32_t lanes) {
+  if (l->block[1] == 1 && l->block[2] == 1) return 1;
   for (unsigned k = 0; k < MX_ROWS && lanes >> k >= MX_JIT_LEAST_LANES; k++)
-    if (l->block[0] % (lanes >> k) == 0) return lanes >> k;
+    if (l->block[0] % (lanes >> k) == 0) return 1u << k;
   return 0;
 }
 static bool choose_code(struct mx_launch *l, mx_kernel *k) {
@@ -209,7 +209,7 @@ static bool choose_code(struct mx_launch *l, mx_kernel *k) {
     halved++;
   if (k->prep->crosses) halved = 0;
   for (;; halved = 0) {
-    l->row_lanes = lanes_of_a_row(l, l->lanes >> halved);
+    l->rows = rows_of_a_warp(l, l->lanes >> halved);
     l->halved = halved;
     l->prep = mx__kernel_variant(k, mx__launch_variant(l));
     if (l->prep || !halved) return l->prep;

@@ -1,0 +1,136 @@
+/* Elements that are in no row, one by one: gathers and scatters. See memory.c. */
+#include "access.h"
+#include "lowering.h"
+
+static gcc_jit_rvalue *u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  return jx_op(&l->j, op, l->j.t_u64, x, y);
+}
+jv lw_gathered(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes,
+               unsigned type) {
+  struct jx *j = &l->j;
+  const bool wide = jx_wide(type);
+  jv v = {.t = wide ? MX_T_u64 : MX_T_u32};
+  for (unsigned h = 0; h < (wide ? 2u : 1u); h++) v.r[h] = j->isa->gather(j, wide, h, base, index, scale, lanes);
+  if (!v.r[1]) v.r[1] = v.r[0];
+  return v;
+}
+void lw_gather(struct lw *l, unsigned out, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
+               gcc_jit_rvalue *lanes, unsigned type) {
+  lw_put_element(l, out, c, type, lw_gathered(l, base, index, scale, lanes, type));
+}
+void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
+                gcc_jit_rvalue *lanes, unsigned type) {
+  struct jx *j = &l->j;
+  const bool wide = jx_wide(type);
+  const unsigned space = mx_w_mod(*l->ins->w) >> 2;
+  jv v = lw_source(l, in, c, type);
+  for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
+    j->isa->scatter(j, wide, h, base, index, scale, v.r[h] ? v.r[h] : v.r[0], lanes,
+                    space == MX_SHARED || space == MX_LOCAL);
+}
+/* Chunk c of an access to quads. */
+static void quads(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *p, gcc_jit_rvalue *index, unsigned scale,
+                  unsigned c, gcc_jit_rvalue *lanes) {
+  gcc_jit_rvalue *v[4];
+  if (ac->load) {
+    lw_load_quads(l, p, index, scale, lanes, v);
+    for (unsigned e = 0; e < 4; e++) lw_put_element(l, e, c, ac->type, (jv){.t = MX_T_u32, .r = {v[e], v[e]}});
+    return;
+  }
+  for (unsigned e = 0; e < 4; e++) v[e] = jx_keep(&l->j, lw_source(l, ac->value + e, c, MX_T_u32).r[0]);
+  lw_store_quads(l, p, index, scale, lanes, v);
+}
+void lw_one_by_one(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
+                   unsigned scale, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *p = lw_byte_pointer(l, host);
+  const unsigned bytes = ac->bytes / ac->n;
+  if (ac->n == 4 && jx_bitsof(ac->type) == 32) {
+    for (unsigned c = 0; c < l->nc; c++) quads(l, ac, p, index[c], scale, c, lanes[c]);
+    return;
+  }
+  /* A guarded store through a uniform address is most likely one lane's, and a scatter costs its full latency even with
+   * an empty mask: test the mask first. */
+  const bool one = ac->guarded && lw_operand_uniform(l, ac->at);
+  for (unsigned c = 0; c < l->nc; c++) {
+    if (ac->load) {
+      for (unsigned e = 0; e < ac->n; e++)
+        lw_gather(l, e, lw_at(l, p, (uint64_t)e * bytes), index[c], scale, c, lanes[c], ac->type);
+      continue;
+    }
+    gcc_jit_block *act = one ? lw_new_block(l, "act") : NULL, *next = one ? lw_new_block(l, "next") : NULL;
+    if (one) lw_split(l, j->isa->mask_any(j, lanes[c]), act, next), j->b = act;
+    for (unsigned e = 0; e < ac->n; e++)
+      lw_scatter(l, ac->value + e, lw_at(l, p, (uint64_t)e * bytes), index[c], scale, c, lanes[c], ac->type);
+    if (one) lw_go(l, next), j->b = next;
+  }
+}
+
+/* Whether narrow elements are gathered: as the aligned 32-bit words that contain them, which never cross a page,
+ * shifted down afterwards. */
+bool lw_gathers_narrow(const struct lw *l, const struct lw_access *ac) {
+  return ac->load && l->j.isa->choose; /* a level that has `choose` can also shift each lane by its own count */
+}
+/* The words that contain narrow elements: where they begin, from an aligned host address, and where in them the
+ * elements' bits begin. Returned: that address. */
+static gcc_jit_rvalue *words_of(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale,
+                                jv *at, jv *bits) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *behind = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, 3));
+  const jv odd = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, behind, j->t_u32));
+  for (unsigned c = 0; c < l->nc; c++) {
+    jv byte = {.t = MX_T_u32, .r = {index[c], index[c]}};
+    if (scale > 1) byte = jv_bin(j, JX_SHL, MX_T_u32, byte, jv_k(j, MX_T_u32, (uint64_t)__builtin_ctz(scale)));
+    byte = jv_bin(j, JX_ADD, MX_T_u32, byte, odd);
+    at[c] = jv_bin(j, JX_AND, MX_T_u32, byte, jv_k(j, MX_T_u32, ~3u));
+    bits[c] =
+        jv_bin(j, JX_SHL, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, byte, jv_k(j, MX_T_u32, 3)), jv_k(j, MX_T_u32, 3));
+  }
+  return lw_byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, ~3ull)));
+}
+void lw_gathered_narrow(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale,
+                        gcc_jit_rvalue *const *lanes, unsigned type, jv *v) {
+  struct jx *j = &l->j;
+  jv at[LW_CHUNKS], bits[LW_CHUNKS];
+  gcc_jit_rvalue *words = words_of(l, host, index, scale, at, bits);
+  for (unsigned c = 0; c < l->nc; c++) {
+    gcc_jit_rvalue *w = j->isa->gather(j, false, 0, words, at[c].r[0], 1, lanes[c]);
+    const jv e = jv_bin(j, JX_SHR, MX_T_u32, (jv){.t = MX_T_u32, .r = {w, w}}, bits[c]);
+    v[c] = jv_bin(j, JX_AND, MX_T_u32, e, lw_element_bits(l, type));
+  }
+}
+void lw_scatter_narrow(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, gcc_jit_rvalue *const *lanes,
+                       unsigned type, const jv *v) {
+  struct jx *j = &l->j;
+  jv at[LW_CHUNKS], bits[LW_CHUNKS];
+  gcc_jit_rvalue *words = words_of(l, host, index, 1, at, bits);
+  for (unsigned c = 0; c < l->nc; c++) {
+    gcc_jit_rvalue *w = j->isa->gather(j, false, 0, words, at[c].r[0], 1, lanes[c]);
+    const jv all = lw_element_bits(l, type), old = {.t = MX_T_u32, .r = {w, w}};
+    /* the old bits are exchanged for the new ones where they differ */
+    jv change = jv_bin(j, JX_XOR, MX_T_u32, jv_bin(j, JX_SHR, MX_T_u32, old, bits[c]), v[c]);
+    change = jv_bin(j, JX_SHL, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, change, all), bits[c]);
+    j->isa->scatter(j, false, 0, words, at[c].r[0], 1, jv_bin(j, JX_XOR, MX_T_u32, old, change).r[0], lanes[c], true);
+  }
+}
+/* Whether the access is made element by element, by numbers of 32 bits, where it is no row. Not if it most likely is
+ * one: the code for it would take a third of the time to compile kernels that load and store matrices. */
+bool lw_has_elements(const struct lw *l, const struct lw_access *ac) {
+  return !l->one_lane && l->j.isa->choose && (!lw_is_narrow(ac) || lw_gathers_narrow(l, ac)) &&
+         !l->looks_like_row[l->ins - l->a->ins];
+}
+void lw_element_by_element(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
+                           unsigned scale, gcc_jit_rvalue *const *lanes) {
+  if (!lw_is_narrow(ac)) {
+    lw_one_by_one(l, ac, host, index, scale, lanes);
+    return;
+  }
+  jv v[LW_CHUNKS];
+  if (!ac->load) {
+    for (unsigned c = 0; c < l->nc; c++) v[c] = lw_source(l, ac->value, c, ac->type);
+    lw_scatter_narrow(l, host, index, lanes, ac->type, v);
+    return;
+  }
+  lw_gathered_narrow(l, host, index, scale, lanes, ac->type, v);
+  for (unsigned c = 0; c < l->nc; c++) lw_put_element(l, 0, c, ac->type, v[c]);
+}
