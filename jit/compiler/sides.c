@@ -1,6 +1,6 @@
 /* Divergent branches at which most warps agree: a guard that compares a ramp with a uniform number, as at the borders
  * of a grid, holds in all lanes, or in none, if it does so for the least and the greatest of the rows' numbers. Code
- * asks this before it computes masks. */
+ * asks this before it computes masks. What is found of a predicate is noted where it is computed. */
 #include "lowering.h"
 
 #include <stdio.h>
@@ -9,6 +9,7 @@
 static gcc_jit_rvalue *both(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
   return gcc_jit_context_new_binary_op(l->j.c, NULL, GCC_JIT_BINARY_OP_BITWISE_AND, l->j.t_bool, x, y);
 }
+
 /* ---- comparisons --------------------------------------------------------------------------------------------------*/
 /* A comparison of two integers: by its spelling, which the table gives for each modifier. */
 struct comparison {
@@ -128,7 +129,7 @@ void lw_note_sides(struct lw *l) {
   const uint32_t k = (uint32_t)(i - l->a->ins);
   struct comparison c;
   struct lw_sides sides;
-  if (!l->notes_sides || l->loop) return;
+  if (!l->notes_sides || l->loop || l->one_lane) return;
   if (match(i, &c)) {
     if (!compared(l, i, &c, &sides)) return;
     sides.ramps = true;
@@ -141,8 +142,8 @@ void lw_note_sides(struct lw *l) {
 void lw_branch_agrees(struct lw *l, gcc_jit_block *taken, gcc_jit_block * not ) {
   const mx_word w = *l->ins->w;
   struct lw_sides sides;
-  if (!l->notes_sides || !look(l, ja_slot(l->a, MX_PRED, mx_w_guard(w)), (uint32_t)(l->ins - l->a->ins), &sides) ||
-      !sides.ramps)
+  if (!l->notes_sides || l->one_lane ||
+      !look(l, ja_slot(l->a, MX_PRED, mx_w_guard(w)), (uint32_t)(l->ins - l->a->ins), &sides) || !sides.ramps)
     return;
   const bool neg = mx_w_guard_neg(w);
   for (unsigned k = 0; k < 2; k++) {
