@@ -129,7 +129,7 @@ void lw_note_sides(struct lw *l) {
   const uint32_t k = (uint32_t)(i - l->a->ins);
   struct comparison c;
   struct lw_sides sides;
-  if (!l->notes_sides || l->loop || l->one_lane) return;
+  if (!l->notes_sides || l->loop || l->run || l->one_lane) return; /* a run is built in versions */
   if (match(i, &c)) {
     if (!compared(l, i, &c, &sides)) return;
     sides.ramps = true;
