@@ -542,6 +542,7 @@ static void in_pieces(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *
 static gcc_jit_rvalue *outside(struct lw *l, bool in_shared, gcc_jit_rvalue *const *start, unsigned n, unsigned lanes,
                                unsigned bytes) {
   struct jx *j = &l->j;
+  _Static_assert(1 << (MX_ACCESS_SIZES - 1) == 4 * 8, "the longest access: four elements of 64 bits");
   const unsigned shift = (unsigned)__builtin_ctz(bytes);
   unsigned form = 0;
   if (lanes > 1)

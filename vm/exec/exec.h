@@ -27,7 +27,7 @@ struct mx_warp;
 struct mx_exec;
 struct mx_insn;
 
-#define MX_ACCESS_SIZES 5 /* from 1 byte a lane to 16 */
+#define MX_ACCESS_SIZES 6 /* of a load or store: from 1 byte a lane to 32, which is four elements of 64 bits */
 #define MX_ROWS 3         /* rows of threads in a warp: whole, half or a quarter of its lanes */
 #define MX_SLICE 1024     /* backward branches and calls until the next warp has its turn */
 /* How many slices a warp may spin before lanes that wait at a join are released: a long loop alone is no deadlock. The
