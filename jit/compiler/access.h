@@ -16,6 +16,11 @@ static inline bool lw_is_narrow(const struct lw_access *ac) { return jx_bitsof(a
 void lw_put_element(struct lw *l, unsigned out, unsigned c, unsigned type, jv v);
 jv lw_element_bits(struct lw *l, unsigned type);
 gcc_jit_rvalue *lw_byte_pointer(struct lw *l, gcc_jit_rvalue *host);
+/* memory.c: the condition that an access cannot begin so many bytes behind its bounds' beginning: the address is
+ * rotated, so that one that is not aligned becomes a large number. starts: of struct mx_bounds, in which lw_starts_form
+ * is where that of a row of so many lanes is, or of one lane. */
+gcc_jit_rvalue *lw_cannot_start(struct lw *l, gcc_jit_rvalue *at, unsigned bytes, gcc_jit_rvalue *starts);
+uint64_t lw_starts_form(const struct lw *l, unsigned lanes);
 
 /* elements.c. lw_has_elements: whether the access is made one by one, by numbers of 32 bits, where it is no row;
  * lw_gathers_narrow: whether one with elements of 8 or 16 bits can be. lw_one_by_one: makes it, of longer elements. */

@@ -204,9 +204,11 @@ bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const ui
   if (i->form == MX_FORM_COPY && ja_result_bits(i) == 32)
     return ja_has(raw_after, ja_slot(a, MX_R32, mx_w_operand(i->w, 0)));
   if (i->o->opnd[k].type != MX_T_f32) return false;
-  char name[64]; /* the other operand gets the NaN's sign */
-  mx__spell(i->o, mx_w_mod(*i->w), name, sizeof name);
-  if (strstr(name, ".xorsign")) return false;
+  if (strstr(i->o->spelling, ".xorsign")) { /* the other operand gets the NaN's sign */
+    char name[64];
+    mx__spell(i->o, mx_w_mod(*i->w), name, sizeof name);
+    if (strstr(name, ".xorsign")) return false;
+  }
   /* Other rows with canonical NaN results only distinguish NaNs from numbers; so do comparisons. */
   return makes_float(i) || (i->o->opnd[0].type == MX_T_pred && mx__is_spelled(i->op, "setp"));
 }

@@ -12,9 +12,6 @@
  * line. */
 enum { LAND_AT_ONCE = 4, PREFETCHED = 16, LANDED_IN_LINE = 16 };
 
-static gcc_jit_rvalue *u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
-  return jx_op(&l->j, op, l->j.t_u64, x, y);
-}
 /* A field of the instruction's bounds cache number n. */
 static gcc_jit_rvalue *bound(struct lw *l, unsigned n, uint64_t field) {
   const uint64_t at = (uint64_t)(l->ins->bounds + n) * sizeof(struct mx_bounds);
@@ -58,7 +55,7 @@ static gcc_jit_rvalue *copies(struct lw *l, gcc_jit_block *slow) {
     lw_split(l, lw_rare(l, is_null(l, first)), on, some);
     j->b = some;
     jx_set(j, l->copies_of,
-           lw_add(l, first, u64_op(l, GCC_JIT_BINARY_OP_MULT, number, lw_u64(l, sizeof(struct mx_warp_copies)))));
+           lw_add(l, first, lw_u64_op(l, GCC_JIT_BINARY_OP_MULT, number, lw_u64(l, sizeof(struct mx_warp_copies)))));
     lw_go(l, on);
     j->b = on;
   }
@@ -86,29 +83,29 @@ static struct rows rows(struct lw *l, const struct lw_base *base, unsigned k, un
                             *span = bound(l, k / 2, k ? MX_AT(bounds, reads) : MX_AT(bounds, writes));
   const uint64_t off_k = lw_offset(l, k + 1, &variable);
   gcc_jit_rvalue *off = variable ? variable : lw_u64(l, off_k),
-                 *limit = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, span, lw_u64(l, bytes)));
+                 *limit = jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, span, lw_u64(l, bytes)));
   uint64_t needs = (uint64_t)MX_JIT_STEP1 << __builtin_ctzll(bytes / scale);
   if (row_of(l, bytes) > 2) needs |= (uint64_t)MX_JIT_RUN << (__builtin_ctz(row_of(l, bytes)) - 1);
-  gcc_jit_rvalue *lacks = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, jx_rv(sh->kind), lw_u64(l, needs));
-  lacks = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_XOR, lacks, lw_u64(l, needs));
+  gcc_jit_rvalue *lacks = lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, jx_rv(sh->kind), lw_u64(l, needs));
+  lacks = lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_XOR, lacks, lw_u64(l, needs));
   *wrong = lw_shape_misses(l, base, lo, limit, bytes, &off, odd);
-  *odd = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, *odd, lacks);
-  return (struct rows){base->slot, scale, jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, off))};
+  *odd = lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, *odd, lacks);
+  return (struct rows){base->slot, scale, jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, off))};
 }
 static gcc_jit_rvalue *first_of(struct lw *l, const struct rows *r) {
-  return u64_op(l, GCC_JIT_BINARY_OP_PLUS, r->host,
-                u64_op(l, GCC_JIT_BINARY_OP_MULT, jx_rv(l->shapes[r->slot].min), lw_u64(l, r->scale)));
+  return lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, r->host,
+                   lw_u64_op(l, GCC_JIT_BINARY_OP_MULT, jx_rv(l->shapes[r->slot].min), lw_u64(l, r->scale)));
 }
 static gcc_jit_rvalue *step(struct lw *l, const struct rows *r, unsigned bit) {
   gcc_jit_rvalue *s = jx_rv(lw_field(l, lw_shape_cell(l, r->slot), MX_AT(jit_shape, step) + 4 * bit, l->j.t_u32));
   s = gcc_jit_context_new_cast(l->j.c, NULL, s, l->j.t_u64);
-  return r->scale == 1 ? s : u64_op(l, GCC_JIT_BINARY_OP_MULT, s, lw_u64(l, r->scale));
+  return r->scale == 1 ? s : lw_u64_op(l, GCC_JIT_BINARY_OP_MULT, s, lw_u64(l, r->scale));
 }
 static gcc_jit_rvalue *cell(struct lw *l, gcc_jit_rvalue *of, gcc_jit_rvalue *number) {
   gcc_jit_rvalue *at =
       u32_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, number, jx_rv(counter(l, of, MX_AT(warp_copies, mask))));
-  at = u64_op(l, GCC_JIT_BINARY_OP_MULT, gcc_jit_context_new_cast(l->j.c, NULL, at, l->j.t_u64),
-              lw_u64(l, sizeof(struct mx_row_copy)));
+  at = lw_u64_op(l, GCC_JIT_BINARY_OP_MULT, gcc_jit_context_new_cast(l->j.c, NULL, at, l->j.t_u64),
+                 lw_u64(l, sizeof(struct mx_row_copy)));
   return jx_keep(&l->j, lw_add(l, jx_rv(lw_field(l, of, MX_AT(warp_copies, rows), l->j.t_pu8)), at));
 }
 /* How a copy describes itself in the ring: size and kind. */
@@ -128,7 +125,8 @@ static unsigned all_places(struct lw *l, unsigned bytes, gcc_jit_rvalue *first, 
   const unsigned n = l->a->lanes / row_of(l, bytes);
   at[0] = first;
   for (unsigned bit = 1, b = 0; bit < n; bit *= 2, b++)
-    for (unsigned k = 0; k < bit; k++) at[bit + k] = jx_keep(&l->j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, at[k], steps[b]));
+    for (unsigned k = 0; k < bit; k++)
+      at[bit + k] = jx_keep(&l->j, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, at[k], steps[b]));
   return n;
 }
 /* The number of the next copy, if it fits into the ring; otherwise code goes on at `slow`. */
@@ -165,8 +163,8 @@ static bool copy(struct lw *l) {
   gcc_jit_rvalue *of = copies(l, slow), *wrong, *wrong_too, *odd, *odd_too;
   const struct rows to = rows(l, &copy->to, 0, bytes, &wrong, &odd),
                     from = rows(l, &copy->from, 2, bytes, &wrong_too, &odd_too);
-  wrong = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, wrong, wrong_too);
-  odd = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, odd, odd_too);
+  wrong = lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, wrong, wrong_too);
+  odd = lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, odd, odd_too);
   lw_split(l, lw_rare(l, lw_wrong_or_odd(l, wrong, odd)), slow, near);
   j->b = near;
   gcc_jit_rvalue *c = issue(l, of, next_number(l, of, slow), form(l, bytes));
@@ -285,7 +283,7 @@ static bool arrive(struct lw *l) {
                              lw_compare(l, GCC_JIT_COMPARISON_GT, left, lw_u64(l, MX_MBARRIER_MOST - l->a->lanes)))),
         slow, good);
     j->b = good;
-    jx_set(j, word, u64_op(l, GCC_JIT_BINARY_OP_PLUS, w, lw_u64(l, one_byte * l->a->lanes)));
+    jx_set(j, word, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, w, lw_u64(l, one_byte * l->a->lanes)));
     lw_go(l, issued);
   }
   j->b = issued;

@@ -27,14 +27,11 @@ void lw_counters_begin(struct lw *l) {
 }
 
 /* ---- rows -----------------------------------------------------------------------------------------------------*/
-static gcc_jit_rvalue *u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
-  return jx_op(&l->j, op, l->j.t_u64, x, y);
-}
 /* Sets the variable to the row for that many active lanes. */
 static void set_row(struct lw *l, gcc_jit_lvalue *row, gcc_jit_rvalue *mask) {
   struct jx *j = &l->j;
   const uint64_t bytes = 8 * (uint64_t)(l->a->nblocks + l->counters->nguards);
-  gcc_jit_rvalue *at = u64_op(l, GCC_JIT_BINARY_OP_MULT, lw_count(l, mask), lw_u64(l, bytes));
+  gcc_jit_rvalue *at = lw_u64_op(l, GCC_JIT_BINARY_OP_MULT, lw_count(l, mask), lw_u64(l, bytes));
   jx_set(j, row, lw_add(l, jx_rv(lw_field(l, l->state, MX_AT(jit_state, counts), j->t_pu8)), at));
 }
 void lw_counters_enter(struct lw *l) {
@@ -64,7 +61,7 @@ void lw_counters_lanes(struct lw *l, uint32_t to, bool whole) {
 
 /* ---- numbers --------------------------------------------------------------------------------------------------*/
 static void add(struct lw *l, gcc_jit_lvalue *to, gcc_jit_rvalue *n) {
-  jx_set(&l->j, to, u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(to), n));
+  jx_set(&l->j, to, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(to), n));
 }
 static gcc_jit_lvalue *in_row(struct lw *l, uint32_t number) {
   return lw_field(l, jx_rv(l->counters->row), 8 * (uint64_t)number, l->j.t_u64);

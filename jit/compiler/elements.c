@@ -2,9 +2,6 @@
 #include "access.h"
 #include "lowering.h"
 
-static gcc_jit_rvalue *u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
-  return jx_op(&l->j, op, l->j.t_u64, x, y);
-}
 jv lw_gathered(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes,
                unsigned type) {
   struct jx *j = &l->j;
@@ -76,7 +73,7 @@ bool lw_gathers_narrow(const struct lw *l, const struct lw_access *ac) {
 static gcc_jit_rvalue *words_of(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale,
                                 jv *at, jv *bits) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *behind = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, 3));
+  gcc_jit_rvalue *behind = lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, 3));
   const jv odd = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, behind, j->t_u32));
   for (unsigned c = 0; c < l->nc; c++) {
     jv byte = {.t = MX_T_u32, .r = {index[c], index[c]}};
@@ -86,7 +83,7 @@ static gcc_jit_rvalue *words_of(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rval
     bits[c] =
         jv_bin(j, JX_SHL, MX_T_u32, jv_bin(j, JX_AND, MX_T_u32, byte, jv_k(j, MX_T_u32, 3)), jv_k(j, MX_T_u32, 3));
   }
-  return lw_byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, ~3ull)));
+  return lw_byte_pointer(l, lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, host, lw_u64(l, ~3ull)));
 }
 void lw_gathered_narrow(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale,
                         gcc_jit_rvalue *const *lanes, unsigned type, jv *v) {

@@ -311,16 +311,14 @@ gcc_jit_rvalue *lw_call_row_access(struct lw *l, const struct lw_row_access *ac,
   if (!h) {
     struct building b = begin(l, name, from == ARGUMENTS, j->t_u32, 6,
                               (gcc_jit_type *[]){j->t_pu8, j->t_pu8, j->t_pu8, j->t_u64, j->t_bool, j->t_u64});
-    const unsigned element = ac->wide ? 8 : 4, bytes = l->a->lanes * element, parts = ac->wide ? 2 : 1;
+    const unsigned element = ac->wide ? 8 : 4, parts = ac->wide ? 2 : 1;
     gcc_jit_rvalue *at = b.arg[3];
-#define FIELD(name_) jx_keep(j, jx_rv(lw_field(l, b.arg[2], MX_AT(bounds, name_), j->t_u64)))
-    gcc_jit_rvalue *span = ac->load ? FIELD(reads) : FIELD(writes), *lo = FIELD(lo), *host = FIELD(host);
+#define FIELD(name_, at_) jx_rv(lw_field(l, b.arg[2], MX_AT(bounds, name_) + (at_), j->t_u64))
+    gcc_jit_rvalue *lo = FIELD(lo, 0), *host = jx_keep(j, FIELD(host, 0)),
+                   *starts = FIELD(starts, lw_starts_form(l, l->a->lanes));
 #undef FIELD
 #define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
-    gcc_jit_rvalue *no = lw_either(l, b.arg[4], lw_compare(l, GCC_JIT_COMPARISON_LT, span, lw_u64(l, bytes)));
-    no = lw_either(l, no, lw_compare(l, GCC_JIT_COMPARISON_GT, OP(MINUS, at, lo), OP(MINUS, span, lw_u64(l, bytes))));
-    no = lw_either(l, no,
-                   lw_compare(l, GCC_JIT_COMPARISON_NE, OP(BITWISE_AND, at, lw_u64(l, element - 1)), lw_u64(l, 0)));
+    gcc_jit_rvalue *no = lw_either(l, b.arg[4], lw_cannot_start(l, jx_keep(j, OP(MINUS, at, lo)), element, starts));
     gcc_jit_block *out = lw_new_block(l, "out"), *in = lw_new_block(l, "in");
     lw_split(l, lw_rare(l, no), out, in);
     j->b = out;

@@ -275,6 +275,9 @@ gcc_jit_rvalue *lw_compare(struct lw *l, enum gcc_jit_comparison op, gcc_jit_rva
 /* of two conditions; the first may be NULL */
 gcc_jit_rvalue *lw_either(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y);
 gcc_jit_rvalue *lw_u64(struct lw *l, uint64_t v);
+static inline gcc_jit_rvalue *lw_u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  return jx_op(&l->j, op, l->j.t_u64, x, y);
+}
 gcc_jit_rvalue *lw_all_lanes(struct lw *l); /* the mask of all lanes that code is made for */
 /* Ends the current block. */
 void lw_go(struct lw *l, gcc_jit_block *to);

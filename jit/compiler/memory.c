@@ -23,9 +23,6 @@ struct memory_bounds {
       *host;
 };
 
-static gcc_jit_rvalue *u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
-  return jx_op(&l->j, op, l->j.t_u64, x, y);
-}
 static gcc_jit_rvalue *cached(struct lw *l, uint64_t member, gcc_jit_type *t) {
   return jx_rv(lw_field(l, jx_rv(l->bounds), (uint64_t)l->ins->bounds * sizeof(struct mx_bounds) + member, t));
 }
@@ -39,7 +36,7 @@ static void read_cache(struct lw *l, struct memory_bounds *p, bool write) {
 }
 /* The last address in bounds for so many bytes: negative if there is none. */
 static void last_address(struct lw *l, struct memory_bounds *p, unsigned bytes) {
-  p->limit = jx_keep(&l->j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, lw_u64(l, bytes)));
+  p->limit = jx_keep(&l->j, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->span, lw_u64(l, bytes)));
 }
 static gcc_jit_rvalue *limit(struct lw *l, struct memory_bounds *p, unsigned bytes) {
   last_address(l, p, bytes);
@@ -181,13 +178,13 @@ void lw_store_chunk(struct lw *l, unsigned in, unsigned c, gcc_jit_rvalue *q, gc
 }
 
 static gcc_jit_rvalue *times(struct lw *l, gcc_jit_rvalue *v, uint64_t n) {
-  return n == 1 ? v : u64_op(l, GCC_JIT_BINARY_OP_MULT, v, lw_u64(l, n));
+  return n == 1 ? v : lw_u64_op(l, GCC_JIT_BINARY_OP_MULT, v, lw_u64(l, n));
 }
 gcc_jit_rvalue *lw_sum_of_addends(struct lw *l, const struct lw_base *base, gcc_jit_rvalue *off) {
   for (unsigned n = 0; n < base->n; n++)
     if (base->add[n].ins != JA_NONE)
-      off = u64_op(l, GCC_JIT_BINARY_OP_PLUS, off,
-                   times(l, jx_rv(l->addend[base->add[n].ins].value), base->add[n].factor));
+      off = lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, off,
+                      times(l, jx_rv(l->addend[base->add[n].ins].value), base->add[n].factor));
   return jx_keep(&l->j, off);
 }
 
@@ -237,10 +234,10 @@ static gcc_jit_rvalue *in_all_chunks(struct lw *l, bool guarded, gcc_jit_rvalue 
 static gcc_jit_rvalue *where_lanes_run(struct lw *l, gcc_jit_rvalue *q, gcc_jit_rvalue *there, gcc_jit_rvalue *lanes) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *any = gcc_jit_context_new_cast(j->c, NULL, j->isa->mask_any(j, lanes), j->t_u64);
-  gcc_jit_rvalue *all = u64_op(l, GCC_JIT_BINARY_OP_MINUS, lw_u64(l, 0), any);
-  return u64_op(
+  gcc_jit_rvalue *all = lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, lw_u64(l, 0), any);
+  return lw_u64_op(
       l, GCC_JIT_BINARY_OP_PLUS, there,
-      u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, u64_op(l, GCC_JIT_BINARY_OP_MINUS, q, there), jx_keep(j, all)));
+      lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, q, there), jx_keep(j, all)));
 }
 /* Where a block of threads is narrower than a warp, and has several rows, each chunk of lanes is often in a row, if the
  * warp as a whole is not. Such chunks, of elements at host + index * scale, are moved as vectors; code goes on where
@@ -265,7 +262,8 @@ static void row_by_row(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue 
   j->b = rows;
   gcc_jit_rvalue *q[LW_CHUNKS]; /* all before anything is loaded, since a result may overwrite the address's slot */
   for (unsigned c = 0; c < l->nc; c++)
-    q[c] = lw_byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, lw_first_number(l, index[c]), scale)));
+    q[c] =
+        lw_byte_pointer(l, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, lw_first_number(l, index[c]), scale)));
   for (unsigned c = 0; c < l->nc; c++)
     if (ac->load) lw_load_chunk(l, 0, c, q[c], lanes[c], ac->type, false);
     else lw_store_chunk(l, ac->value, c, q[c], lanes[c], ac->type, false);
@@ -285,7 +283,7 @@ static void by_distance_from_least(struct lw *l, const struct lw_access *ac, gcc
   gcc_jit_block *by_distance = lw_new_block(l, "by_distance");
   lw_split(l,
            lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_GT,
-                                 u64_op(l, GCC_JIT_BINARY_OP_MINUS, jx_rv(sh->max), jx_rv(sh->min)),
+                                 lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, jx_rv(sh->max), jx_rv(sh->min)),
                                  lw_u64(l, (INT32_MAX - 3) / scale))),
            ac->slow, by_distance);
   j->b = by_distance;
@@ -296,7 +294,7 @@ static void by_distance_from_least(struct lw *l, const struct lw_access *ac, gcc
     const jv v = jv_bin(j, JX_SUB, type, lw_get(l, base->slot, type, c), least);
     index[c] = jx_keep(j, (long_slot ? jv_cvt(j, MX_T_u32, MX_T_u64, v) : v).r[0]);
   }
-  gcc_jit_rvalue *from = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, jx_rv(sh->min), scale));
+  gcc_jit_rvalue *from = lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, jx_rv(sh->min), scale));
   lw_element_by_element(l, ac, jx_keep(j, from), index, scale, lanes);
   lw_go(l, ac->end);
 }
@@ -314,19 +312,20 @@ static void by_chunks(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *
   gcc_jit_rvalue *index[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) index[c] = lw_get(l, base->slot, long_slot ? MX_T_u64 : MX_T_u32, c).r[0];
   gcc_jit_rvalue *there =
-      full ? jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, jx_rv(sh->min), scale))) : NULL;
+      full ? jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, jx_rv(sh->min), scale))) : NULL;
   for (int form = 0; form < 2; form++) {
     if (form ? !ac->load : !bit) continue;
     gcc_jit_block *this = lw_new_block(l, "chunks"), *others = lw_new_block(l, "others");
-    gcc_jit_rvalue *is = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, jx_rv(sh->kind), lw_u64(l, form ? MX_JIT_SAME : bit)),
+    gcc_jit_rvalue *is = lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, jx_rv(sh->kind),
+                                   lw_u64(l, form ? MX_JIT_SAME : bit)),
                    *q[LW_CHUNKS];
     lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, is, lw_u64(l, 0)), this, others);
     j->b = this;
     /* all indices are read before anything is loaded, since a result may overwrite the address's slot */
     for (unsigned c = 0; c < l->nc; c++) {
       gcc_jit_rvalue *a = long_slot ? j->isa->first(j, true, index[c]) : lw_first_number(l, index[c]);
-      q[c] = u64_op(l, GCC_JIT_BINARY_OP_PLUS, host,
-                    scale == 1 ? a : u64_op(l, GCC_JIT_BINARY_OP_MULT, a, lw_u64(l, scale)));
+      q[c] = lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, host,
+                       scale == 1 ? a : lw_u64_op(l, GCC_JIT_BINARY_OP_MULT, a, lw_u64(l, scale)));
       if (!full) q[c] = lw_byte_pointer(l, q[c]);
     }
     if (full && !form) {
@@ -363,7 +362,7 @@ gcc_jit_rvalue *lw_shape_place(struct lw *l, const struct lw_base *base, gcc_jit
   const bool long_slot = base->slot >= l->a->f->npred + l->a->f->n32;
   gcc_jit_rvalue *index = lw_get(l, base->slot, long_slot ? MX_T_u64 : MX_T_u32, c).r[0];
   gcc_jit_rvalue *first = long_slot ? l->j.isa->first(&l->j, true, index) : lw_first_number(l, index);
-  return u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, first, base->pre_scale * base->post_scale));
+  return lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, times(l, first, base->pre_scale * base->post_scale));
 }
 /* Comparisons are done by subtracting and looking at the highest bit of the difference. OR-ing these bits together
  * needs no flags; with comparisons, gcc runs short of registers and spills masks instead. */
@@ -375,9 +374,9 @@ gcc_jit_rvalue *lw_shape_misses(struct lw *l, const struct lw_base *base, gcc_ji
   const bool narrow = base->slot < l->a->f->npred + l->a->f->n32;
   gcc_jit_rvalue *off = *offset, *wrong;
 #define TIMES(v_, n_) times(l, v_, n_)
-#define PLUS(x_, y_) u64_op(l, GCC_JIT_BINARY_OP_PLUS, x_, y_)
-#define MINUS(x_, y_) u64_op(l, GCC_JIT_BINARY_OP_MINUS, x_, y_)
-#define OR(x_, y_) u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, x_, y_)
+#define PLUS(x_, y_) lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, x_, y_)
+#define MINUS(x_, y_) lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, x_, y_)
+#define OR(x_, y_) lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, x_, y_)
   gcc_jit_rvalue *early = NULL; /* the addends before the widening */
   for (unsigned n = 0; n < base->n; n++) {
     if (base->add[n].ins == JA_NONE) continue;
@@ -408,7 +407,7 @@ gcc_jit_rvalue *lw_shape_misses(struct lw *l, const struct lw_base *base, gcc_ji
   }
   *odd = bytes == 1
              ? lw_u64(l, 0)
-             : u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, OR(TIMES(jx_rv(sh->low), scale), off), lw_u64(l, bytes - 1));
+             : lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, OR(TIMES(jx_rv(sh->low), scale), off), lw_u64(l, bytes - 1));
   return wrong;
 #undef TIMES
 #undef PLUS
@@ -416,8 +415,8 @@ gcc_jit_rvalue *lw_shape_misses(struct lw *l, const struct lw_base *base, gcc_ji
 #undef OR
 }
 gcc_jit_rvalue *lw_wrong_or_odd(struct lw *l, gcc_jit_rvalue *wrong, gcc_jit_rvalue *odd) {
-  odd = u64_op(l, GCC_JIT_BINARY_OP_MINUS, lw_u64(l, 0), odd);
-  return lw_is_negative(l, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, wrong, odd));
+  odd = lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, lw_u64(l, 0), odd);
+  return lw_is_negative(l, lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, wrong, odd));
 }
 gcc_jit_rvalue *lw_is_negative(struct lw *l, gcc_jit_rvalue *v) {
   gcc_jit_type *s64 = gcc_jit_context_get_type(l->j.c, GCC_JIT_TYPE_LONG_LONG);
@@ -430,12 +429,12 @@ static gcc_jit_rvalue *may_reach_out(struct lw *l, const struct memory_bounds *p
   const struct lw_base *base = lw_base(l);
   const struct lw_shape *sh = &l->shapes[base->slot];
   const uint64_t scale = base->pre_scale * base->post_scale;
-  gcc_jit_rvalue *from = jx_keep(&l->j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo));
-  gcc_jit_rvalue *least = u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, jx_rv(sh->min), scale), from),
-                 *most = u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, jx_rv(sh->max), scale), from);
+  gcc_jit_rvalue *from = jx_keep(&l->j, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo));
+  gcc_jit_rvalue *least = lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, jx_rv(sh->min), scale), from),
+                 *most = lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, jx_rv(sh->max), scale), from);
   return lw_either(
       l, lw_compare(l, GCC_JIT_COMPARISON_LT, least, lw_u64(l, more)),
-      lw_compare(l, GCC_JIT_COMPARISON_GT, most, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, lw_u64(l, more))));
+      lw_compare(l, GCC_JIT_COMPARISON_GT, most, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, lw_u64(l, more))));
 }
 /* The address's slot has a shape (shapes.c): chunks are accessed one by one. */
 static void by_shape(struct lw *l, const struct lw_access *ac, struct memory_bounds *p, gcc_jit_rvalue *off,
@@ -459,7 +458,7 @@ static void by_shape(struct lw *l, const struct lw_access *ac, struct memory_bou
   }
   lw_split(l, lw_rare(l, bad), ac->slow, near);
   j->b = near;
-  by_chunks(l, ac, jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off)), lanes, full);
+  by_chunks(l, ac, jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off)), lanes, full);
 }
 
 /* Accesses to shared memory whose bounds were checked at the beginning of the block. */
@@ -467,8 +466,8 @@ static void sure(struct lw *l, const struct lw_access *ac, uint64_t off_k, gcc_j
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
   gcc_jit_rvalue *host =
-      u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_u64)),
-             lw_u64(l, off_k));
+      lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(lw_field(l, l->x, MX_AT(exec, window) + 8 * MX_SHARED, j->t_u64)),
+                lw_u64(l, off_k));
   by_chunks(l, ac, lw_sum_of_addends(l, base, host), lanes, NULL);
   j->b = ac->end;
 }
@@ -538,25 +537,30 @@ static void in_pieces(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *
   }
 }
 
+uint64_t lw_starts_form(const struct lw *l, unsigned lanes) {
+  unsigned k = 0;
+  while (lanes > 1 && lanes << k != l->a->image->lanes) k++;
+  return 8 * (lanes > 1 ? 1 + k : 0);
+}
+gcc_jit_rvalue *lw_cannot_start(struct lw *l, gcc_jit_rvalue *at, unsigned bytes, gcc_jit_rvalue *starts) {
+  const unsigned shift = (unsigned)__builtin_ctz(bytes);
+  if (shift)
+    at = lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, lw_u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, at, lw_u64(l, shift)),
+                   lw_u64_op(l, GCC_JIT_BINARY_OP_LSHIFT, at, lw_u64(l, 64 - shift)));
+  return lw_compare(l, GCC_JIT_COMPARISON_GE, at, starts);
+}
 /* A condition: at some of the n device's addresses a row of so many lanes cannot begin, or a single lane's access. */
 static gcc_jit_rvalue *outside(struct lw *l, bool in_shared, gcc_jit_rvalue *const *start, unsigned n, unsigned lanes,
                                unsigned bytes) {
   struct jx *j = &l->j;
   _Static_assert(1 << (MX_ACCESS_SIZES - 1) == 4 * 8, "the longest access: four elements of 64 bits");
-  const unsigned shift = (unsigned)__builtin_ctz(bytes);
-  unsigned form = 0;
-  if (lanes > 1)
-    for (form = 1; lanes << (form - 1) != l->a->image->lanes;) form++;
+  const uint64_t form = lw_starts_form(l, lanes), size = 8 * (1 + MX_ROWS) * (uint64_t)__builtin_ctz(bytes);
   gcc_jit_rvalue *some = NULL, *lo = in_shared ? NULL : cached(l, MX_AT(bounds, lo), j->t_u64);
-  gcc_jit_rvalue *starts =
-      in_shared ? jx_rv(lw_field(l, l->x, MX_AT(exec, shared_starts) + 8 * (shift * (1 + MX_ROWS) + form), j->t_u64))
-                : cached(l, MX_AT(bounds, starts) + 8 * form, j->t_u64);
-  for (unsigned k = 0; k < n; k++) { /* rotated, so that addresses that are not aligned become large numbers */
-    gcc_jit_rvalue *at = in_shared ? start[k] : jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, start[k], lo));
-    if (shift)
-      at = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, at, lw_u64(l, shift)),
-                  u64_op(l, GCC_JIT_BINARY_OP_LSHIFT, at, lw_u64(l, 64 - shift)));
-    some = lw_either(l, some, lw_compare(l, GCC_JIT_COMPARISON_GE, at, starts));
+  gcc_jit_rvalue *starts = in_shared ? jx_rv(lw_field(l, l->x, MX_AT(exec, shared_starts) + size + form, j->t_u64))
+                                     : cached(l, MX_AT(bounds, starts) + form, j->t_u64);
+  for (unsigned k = 0; k < n; k++) {
+    gcc_jit_rvalue *at = in_shared ? start[k] : jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, start[k], lo));
+    some = lw_either(l, some, lw_cannot_start(l, at, bytes, starts));
   }
   return some;
 }
@@ -578,16 +582,16 @@ static void by_index(struct lw *l, const struct lw_access *ac, struct memory_bou
     const struct lw_known_row row = lw_number_row(l, base->slot, stride, index, lanes, ac->guarded);
     const bool elements = ac->n > 1 ? lw_has_elements(l, ac) : !lw_is_narrow(ac) || lw_gathers_narrow(l, ac);
     gcc_jit_block *in_row = lw_new_block(l, "piece"), *others = elements ? lw_new_block(l, "others") : ac->slow;
-    gcc_jit_rvalue *start = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, row.first, scale), off));
+    gcc_jit_rvalue *start = jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, row.first, scale), off));
     /* the last number is not negative either, so that signed and unsigned agree */
-    gcc_jit_rvalue *room = u64_op(l, GCC_JIT_BINARY_OP_MINUS, lw_u64(l, INT32_MAX - more * stride), row.first),
-                   *wrong = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, row.first, room);
+    gcc_jit_rvalue *room = lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, lw_u64(l, INT32_MAX - more * stride), row.first),
+                   *wrong = lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, row.first, room);
     gcc_jit_rvalue *no = lw_either(l, row.scattered, lw_is_negative(l, wrong));
     no = lw_either(l, no, outside(l, false, &start, 1, l->a->lanes, ac->bytes));
     if ((ac->n > 1 && !ac->load) || stores_all(l, ac)) no = lw_either(l, no, not_all(l, ac->guarded, lanes));
     lw_split(l, lw_rare(l, no), others, in_row);
     j->b = in_row;
-    gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start));
+    gcc_jit_rvalue *host = jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start));
     if (ac->n == 1 && ac->load) lw_fetch_ahead(l, host, NULL, (more + 1ull) * ac->bytes, true);
     gcc_jit_rvalue *q = lw_byte_pointer(l, host);
     in_pieces(l, ac, &q, l->a->lanes, lanes, false);
@@ -596,10 +600,11 @@ static void by_index(struct lw *l, const struct lw_access *ac, struct memory_bou
     j->b = others;
   }
   gcc_jit_rvalue *bad = limit(l, p, ac->bytes),
-                 *rel = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)); /* of number 0, counted from lo */
+                 *rel =
+                     jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)); /* of number 0, counted from lo */
   gcc_jit_rvalue *most =
-      jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, rel),
-                        lw_u64(l, (uint64_t)__builtin_ctz(scale))));
+      jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, p->limit, rel),
+                           lw_u64(l, (uint64_t)__builtin_ctz(scale))));
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, rel, p->limit));
   /* narrow elements are gathered by their distances in bytes; a gather multiplies by 8 at most */
   const unsigned step = lw_is_narrow(ac) ? 1 : scale < 8 ? scale : 8;
@@ -608,7 +613,7 @@ static void by_index(struct lw *l, const struct lw_access *ac, struct memory_bou
                              lw_u64(l, (INT32_MAX - (lw_is_narrow(ac) ? 3 : 0)) / (int)(scale / step))));
   bad = lw_either(l, bad,
                   lw_compare(l, GCC_JIT_COMPARISON_NE,
-                             u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, off, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
+                             lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, off, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
   gcc_jit_rvalue *cells = lw_cells_to_pass(l, base->slot);
   most = gcc_jit_context_new_cast(j->c, NULL, most, j->t_u32);
   const uint32_t low = scale % ac->bytes ? (uint32_t)((ac->bytes - 1) / scale) : 0;
@@ -618,7 +623,7 @@ static void by_index(struct lw *l, const struct lw_access *ac, struct memory_bou
   gcc_jit_block *fast = lw_new_block(l, "fast");
   lw_split(l, lw_rare(l, bad), ac->slow, fast);
   j->b = fast;
-  gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off));
+  gcc_jit_rvalue *host = jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off));
   for (unsigned c = 0; scale > 8 && c < l->nc; c++)
     index[c] = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->vu32, index[c], jv_k(j, MX_T_u32, scale / 8).r[0]);
   if (stride) row_by_row(l, ac, host, index, scale < 8 ? scale : 8, lanes);
@@ -631,8 +636,8 @@ static gcc_jit_rvalue *row_start(struct lw *l, const struct lw_access *ac, gcc_j
                                  gcc_jit_rvalue **scattered) {
   const unsigned cls = mx__types[l->ins->o->opnd[ac->at].type].slot_class;
   const struct lw_known_row row = lw_address_row(l, ja_slot(l->a, cls, mx_w_operand(l->ins->w, ac->at)), ac->bytes);
-  gcc_jit_rvalue *start = u64_op(l, GCC_JIT_BINARY_OP_PLUS, row.first, off);
-  if (cls == MX_R32) start = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, UINT32_MAX));
+  gcc_jit_rvalue *start = lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, row.first, off);
+  if (cls == MX_R32) start = lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, start, lw_u64(l, UINT32_MAX));
   *scattered = row.scattered;
   return jx_keep(&l->j, start);
 }
@@ -658,22 +663,22 @@ static bool call_row_access(struct lw *l, const struct lw_access *ac, gcc_jit_rv
 static void by_distance(struct lw *l, const struct lw_access *ac, const struct memory_bounds *p, uint32_t slot,
                         gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
-  const jv from = jv_broadcast(j, MX_T_u64, jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)));
+  const jv from = jv_broadcast(j, MX_T_u64, jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)));
   gcc_jit_rvalue *index[LW_CHUNKS], *most = gcc_jit_context_new_cast(j->c, NULL, p->limit, j->t_u32);
   for (unsigned c = 0; c < l->nc; c++)
     index[c] = jx_keep(j, lw_number_32(l, jv_bin(j, JX_ADD, MX_T_u64, lw_get(l, slot, MX_T_u64, c), from)).r[0]);
   gcc_jit_rvalue *bad = lw_compare(l, GCC_JIT_COMPARISON_LT, p->span, lw_u64(l, ac->bytes));
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, p->limit, lw_u64(l, INT32_MAX - 3)));
   if (ac->bytes > 1) /* then distances tell whether addresses are aligned */
-    bad =
-        lw_either(l, bad,
-                  lw_compare(l, GCC_JIT_COMPARISON_NE,
-                             u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, p->lo, lw_u64(l, ac->bytes - 1)), lw_u64(l, 0)));
+    bad = lw_either(l, bad,
+                    lw_compare(l, GCC_JIT_COMPARISON_NE,
+                               lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, p->lo, lw_u64(l, ac->bytes - 1)),
+                               lw_u64(l, 0)));
   bad = lw_either(l, bad, lw_numbers_outside(l, index, most, ac->bytes - 1, lanes));
   gcc_jit_block *within = lw_new_block(l, "by_distance");
   lw_split(l, lw_rare(l, bad), ac->slow, within);
   j->b = within;
-  gcc_jit_rvalue *host = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, p->lo));
+  gcc_jit_rvalue *host = jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, p->lo));
   row_by_row(l, ac, host, index, 1, lanes);
   lw_element_by_element(l, ac, host, index, 1, lanes);
   lw_go(l, ac->end);
@@ -691,8 +696,8 @@ static void rows_start(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue 
   for (unsigned row = 0; row < ja_rows(l->a); row++) {
     gcc_jit_rvalue *first = jx_keep(&l->j, jx_rv(lw_ramp_first(l, slot, row)));
     if (!wide) first = gcc_jit_context_new_cast(l->j.c, NULL, first, l->j.t_u64);
-    first = u64_op(l, GCC_JIT_BINARY_OP_PLUS, first, off);
-    if (!wide) first = u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, first, lw_u64(l, UINT32_MAX));
+    first = lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, first, off);
+    if (!wide) first = lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, first, lw_u64(l, UINT32_MAX));
     start[row] = jx_keep(&l->j, first);
   }
 }
@@ -709,7 +714,7 @@ static void by_flat_rows(struct lw *l, const struct lw_access *ac, gcc_jit_rvalu
   j->b = fast;
   jv v[JA_MOST_ROWS][4];
   for (unsigned row = 0; row < ja_rows(l->a); row++) {
-    gcc_jit_rvalue *q = lw_byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, start[row]));
+    gcc_jit_rvalue *q = lw_byte_pointer(l, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, start[row]));
     for (unsigned e = 0; e < ac->n; e++) v[row][e] = load_cell(l, q, (uint64_t)e * bytes, ac->type);
   }
   for (unsigned c = 0; c < l->nc; c++)
@@ -748,7 +753,7 @@ static void by_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *o
   }
   j->b = fast;
   for (unsigned k = 0; k < n; k++) {
-    gcc_jit_rvalue *at = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, start[k]));
+    gcc_jit_rvalue *at = jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, start[k]));
     if (ac->n == 1 && ac->load && n == 1) lw_fetch_ahead(l, at, NULL, reach, false);
     q[k] = lw_byte_pointer(l, at);
   }
@@ -773,7 +778,7 @@ static gcc_jit_rvalue *within(struct lw *l, gcc_jit_rvalue *address, const struc
   gcc_jit_block *fast = lw_new_block(l, "fast");
   lw_split(l, lw_rare(l, bad), slow, fast);
   l->j.b = fast;
-  return lw_byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, address));
+  return lw_byte_pointer(l, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, address));
 }
 gcc_jit_rvalue *lw_uniform_address(struct lw *l, unsigned at, unsigned bytes, bool write, gcc_jit_rvalue *bad,
                                    gcc_jit_block *slow) {
@@ -785,10 +790,11 @@ gcc_jit_rvalue *lw_uniform_address(struct lw *l, unsigned at, unsigned bytes, bo
   const uint64_t off = lw_offset(l, at + 1, &variable);
   const jv more = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off);
   gcc_jit_rvalue *a = jx_keep(j, jv_scalar(j, lw_address(l, at, 0, more)));
-  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, u64_op(l, GCC_JIT_BINARY_OP_MINUS, a, p.lo), p.limit));
+  bad =
+      lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, a, p.lo), p.limit));
   bad = lw_either(l, bad,
                   lw_compare(l, GCC_JIT_COMPARISON_NE,
-                             u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, a, lw_u64(l, bytes - 1)), lw_u64(l, 0)));
+                             lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, a, lw_u64(l, bytes - 1)), lw_u64(l, 0)));
   return within(l, a, &p, bad, slow);
 }
 
@@ -827,7 +833,7 @@ static bool build_access(struct lw *l) {
   }
   if (l->fixed[l->ins - l->a->ins]) {
     gcc_jit_rvalue *q =
-        lw_byte_pointer(l, u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(l->fixed[l->ins - l->a->ins]), lw_u64(l, off_k)));
+        lw_byte_pointer(l, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(l->fixed[l->ins - l->a->ins]), lw_u64(l, off_k)));
     for (unsigned e = 0; e < ac.elements; e++) {
       const jv v = load_cell(l, q, (uint64_t)e * (bits / 8), ac.type);
       for (unsigned c = 0; c < l->nc; c++) lw_put_element(l, e, c, ac.type, v);

@@ -73,11 +73,11 @@ static uint32_t slot_of(const struct lw *l, unsigned k) {
   const unsigned f = mx_w_operand(l->ins->w, k), cls = mx__types[l->ins->o->opnd[k].type].slot_class;
   return f >= MX_LIT || cls == MX_R128 || cls == MX_PRED ? JA_NONE : ja_slot(l->a, cls, f);
 }
-/* The stride of operand k; 0: it is flat, or no ramp. */
 static bool is_ramp(const struct lw *l, unsigned k) {
   const uint32_t slot = slot_of(l, k);
   return slot != JA_NONE && l->ramps[slot];
 }
+/* The stride of operand k; 0: it is flat, or no ramp. */
 static int64_t stride_of(const struct lw *l, unsigned k) {
   return is_ramp(l, k) ? ja_stride(l->ramps[slot_of(l, k)]) : 0;
 }

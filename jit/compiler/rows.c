@@ -9,9 +9,6 @@
 
 enum { MOST_STEPS = 16 /* how many instructions back a row is looked for */ };
 
-static gcc_jit_rvalue *u64_op(struct lw *l, enum gcc_jit_binary_op op, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
-  return jx_op(&l->j, op, l->j.t_u64, x, y);
-}
 static bool is_wide(const struct lw *l, uint32_t slot) { return slot >= l->a->f->npred + l->a->f->n32; }
 static gcc_jit_rvalue *sign_extended(struct lw *l, gcc_jit_rvalue *v) {
   struct jx *j = &l->j;
@@ -64,13 +61,13 @@ static void step(struct lw *l, uint32_t k, const struct lw_addressing *by, gcc_j
     const bool with_sign = ja_extends_sign(&l->a->ins[k]);
     const uint64_t reach = (uint64_t)(l->a->lanes - 1) * row->stride;
     if (!with_sign)
-      row->first = jx_keep(j, u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, row->first, lw_u64(l, UINT32_MAX)));
+      row->first = jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, row->first, lw_u64(l, UINT32_MAX)));
     gcc_jit_rvalue *room = jx_keep(
-        j, u64_op(l, GCC_JIT_BINARY_OP_MINUS, lw_u64(l, (with_sign ? INT32_MAX : UINT32_MAX) - reach), row->first));
+        j, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, lw_u64(l, (with_sign ? INT32_MAX : UINT32_MAX) - reach), row->first));
     row->scattered = jx_keep(j, lw_either(l, row->scattered, lw_is_negative(l, room)));
   }
-  if (by->factor != 1) row->first = u64_op(l, GCC_JIT_BINARY_OP_MULT, row->first, lw_u64(l, by->factor));
-  if (plus) row->first = u64_op(l, GCC_JIT_BINARY_OP_PLUS, row->first, plus);
+  if (by->factor != 1) row->first = lw_u64_op(l, GCC_JIT_BINARY_OP_MULT, row->first, lw_u64(l, by->factor));
+  if (plus) row->first = lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, row->first, plus);
   row->first = jx_keep(j, wide ? row->first : sign_extended(l, row->first));
   row->stride *= (unsigned)by->factor;
 }

@@ -161,8 +161,8 @@ void lw_branch_agrees(struct lw *l, gcc_jit_block *taken, gcc_jit_block * not ) 
 static bool may_be_late(const struct lw *l, const struct ja_ins *i, const uint64_t *live_end) {
   struct comparison c;
   uint32_t s[JA_MAX_TOUCH];
-  if (i->kind != JA_PLAIN || i->keep || i->by_checker || i->o->cls != MX_LANE || mx_w_guard(*i->w) != MX_GUARD_NONE ||
-      ja_defs(l->a, i, s) != 1 || ja_has(live_end, s[0]))
+  if (i->kind != JA_PLAIN || i->keep || i->by_checker || i->o->cls != MX_LANE || ja_defs(l->a, i, s) != 1 ||
+      ja_has(live_end, s[0]))
     return false;
   return match(i, &c) || joins_predicates(i);
 }
