@@ -243,8 +243,9 @@ static void find_blocks(struct ja *a) {
     }
     if (i->op == MX_BRX) {
       const struct mx_table *t = &f->tables[mx_w_operand(i->w, 1)];
+      i->jumps = t->ntargets && ja_does_jumps(a);
       for (uint32_t k = 0; k < t->ntargets; k++) {
-        lead[t->targets[k]] = true;
+        lead[t->targets[k]] = lead[next] = true;
         if (t->targets[k] <= pc) back[t->targets[k]] = true;
       }
     }
@@ -348,9 +349,10 @@ void ja_live_out(const struct ja *a, uint32_t b, uint64_t *live) {
 }
 
 /* ---- uniform slots -------------------------------------------------------------------------------------------*/
+/* The branch at block b's end, if lanes may go to different blocks there. */
 static const struct ja_ins *branch_of(const struct ja *a, uint32_t b) {
   const struct ja_ins *i = &a->ins[a->blocks[b].end - 1];
-  return i->op == MX_BRA && mx_w_guard(*i->w) != MX_GUARD_NONE ? i : NULL;
+  return i->jumps || (i->op == MX_BRA && mx_w_guard(*i->w) != MX_GUARD_NONE) ? i : NULL;
 }
 static void uniformity(struct ja *a) {
   uint64_t *uni = set_new(a, a->words);
@@ -358,7 +360,7 @@ static void uniformity(struct ja *a) {
   /* the machine sets the slots of blocks that tables lead to, and of those behind calls */
   for (uint32_t b = 0; b < a->nblocks; b++) {
     const struct ja_ins *last = &a->ins[a->blocks[b].end - 1];
-    if (last->op == MX_BRX) JA_FOR_SUCC(a, b, s, memset(a->blocks[s].uni_in, 0, 8 * a->words));
+    if (last->op == MX_BRX && a->blocks[b].leaves) JA_FOR_SUCC(a, b, s, memset(a->blocks[s].uni_in, 0, 8 * a->words));
   }
   for (bool again = true; again;) {
     again = false;
@@ -373,7 +375,7 @@ static void uniformity(struct ja *a) {
   }
       for (uint32_t k = 0; k < bl->nthen; k++) MEET(bl->then[k]);
       const struct ja_ins *br = branch_of(a, b);
-      if (br && !ja_has(uni, ja_slot(a, MX_PRED, mx_w_guard(*br->w)))) bl->divergent = true;
+      if (br && !ja_uniform_inputs(a, br, uni)) bl->divergent = true;
     }
   }
 }
@@ -399,7 +401,7 @@ static void floats(struct ja *a) {
     if (f != to->float_in[w] || r != to->raw_in[w]) again = true; \
     to->float_in[w] = f, to->raw_in[w] = r; \
   }
-        if (a->ins[bl->end - 1].op == MX_BRX) JA_FOR_SUCC(a, b, s, FLOW(s));
+        if (bl->leaves && a->ins[bl->end - 1].op == MX_BRX) JA_FOR_SUCC(a, b, s, FLOW(s));
         else
           for (uint32_t k = 0; k < bl->nthen; k++) FLOW(bl->then[k]);
       }

@@ -42,6 +42,7 @@ struct ja_ins {
    * multiples of a row's lanes */
   bool of_places, of_multiples;
   bool by_checker, left; /* in checked code (checked.c): the checker's body does it; compiled code is left before it */
+  bool jumps;            /* brx.idx: compiled code itself goes to the targets (jumps.c) */
   uint16_t op;
   const mx_word *w;
   const struct mx_op_info *o;
@@ -57,7 +58,7 @@ struct ja_ins {
 struct ja_block {
   uint32_t pc, first, end; /* instructions [first, end) */
   uint32_t steps, ticks;   /* how many of them count as steps; by how much these advance the clock */
-  /* its successors inside this function; the targets of brx are not among them, since `leaves` holds there */
+  /* its successors inside this function; the targets of brx are not among them: see JA_FOR_SUCC */
   uint32_t succ[2], nsucc;
   /* its number in reverse postorder, and its immediate dominator; JA_NONE: it cannot be reached. See graph.h */
   uint32_t rpo, idom;
@@ -65,7 +66,7 @@ struct ja_block {
   /* rank: in the machine's order; turn: its number in that order among the blocks of this code */
   uint32_t rank, turn;
   bool meets; /* lanes may meet at its beginning: the machine has a JOIN there */
-  /* entry: code may be entered here; divergent: it ends in a guarded branch whose guard may differ between lanes */
+  /* entry: code may be entered here; divergent: it ends in a branch at which lanes may go to different blocks */
   bool back_target, entry, divergent;
   bool hidden;    /* its divergent branch is hidden: both sides run in compiled code, under masks */
   bool converged; /* all lanes of the split are here whenever it runs */
@@ -239,9 +240,11 @@ void ja_float_step(const struct ja *a, const struct ja_ins *i, const uint64_t *p
 bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const uint64_t *raw_after);
 /* Whether all operands that it reads are uniform. */
 bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_t *uni);
+/* Whether compiled code itself branches through tables: nobody looks on. */
+static inline bool ja_does_jumps(const struct ja *a) { return !a->stops && !a->counts && !a->checked; }
 static inline bool ja_always_leaves(const struct ja_ins *i) {
   if (i->kind != JA_PLAIN) return false;
-  if (i->left) return true;
+  if (i->left || i->jumps) return i->left;
   return (i->o->cls == MX_CTRL && i->op != MX_BRA && i->op != MX_NANOSLEEP) || i->o->flags & MX_F_SYNC ||
          i->o->flags & MX_F_CALL || mx_reads_clock(i->w);
 }

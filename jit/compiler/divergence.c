@@ -60,9 +60,17 @@ bool ja_order(struct ja *a) {
 }
 
 uint32_t ja_join_of(const struct ja *a, uint32_t branch) {
-  const uint32_t pc = mx_w_reconv(*a->ins[a->blocks[branch].end - 1].w);
+  const uint32_t pc = mx__reconvergence(a->f, a->ins[a->blocks[branch].end - 1].pc);
   if (pc != MX_PC_RET) return a->block_of_pc[pc];
   return a->f->flags & MX_FUNC_KERNEL ? JA_NONE : a->nblocks;
+}
+uint32_t ja_diverges_to(const struct ja *a, uint32_t branch) {
+  const bool jumps = a->ins[a->blocks[branch].end - 1].jumps;
+  uint32_t to = JA_NONE;
+  JA_FOR_SUCC(a, branch, s, {
+    if (to == JA_NONE || (a->blocks[s].turn < a->blocks[to].turn) != jumps) to = s;
+  });
+  return to;
 }
 uint32_t ja_before(const struct ja *a, const uint64_t *set, uint32_t b, uint32_t *blocks) {
   uint32_t n = 0;
@@ -72,19 +80,21 @@ uint32_t ja_before(const struct ja *a, const uint64_t *set, uint32_t b, uint32_t
 }
 
 /* ---- which branches -----------------------------------------------------------------------------------------*/
-/* Whether every block that lanes can reach before they meet again comes before the place where they meet. */
+/* Whether every block that lanes can reach before they meet again comes before the place where they meet. Lanes of a
+ * table's branch go to one target after the other, so none of these may come first. */
 static bool can_hide(const struct ja *a, uint32_t b) {
   const struct ja_block *bl = &a->blocks[b];
   const uint32_t join = ja_join_of(a, b);
-  if (bl->nsucc != 2) return false;
+  const bool jumps = a->ins[bl->end - 1].jumps;
+  if (bl->nsucc != 2 && !jumps) return false;
+  if (jumps) JA_FOR_SUCC(a, b, s, if (a->blocks[s].turn <= bl->turn) return false);
   if (join >= a->nblocks) return true;
   uint64_t *seen = calloc(a->bwords, 8);
   uint32_t *work = malloc(sizeof *work * (a->nblocks + 1)), n = 0;
   if (!seen || !work) abort();
   bool good = true;
   ja_add(seen, join);
-  for (uint32_t k = 0; k < 2; k++)
-    if (!ja_has(seen, bl->succ[k])) ja_add(seen, bl->succ[k]), work[n++] = bl->succ[k];
+  JA_FOR_SUCC(a, b, s, if (!ja_has(seen, s)) ja_add(seen, s), work[n++] = s);
   while (n && good) {
     const uint32_t at = work[--n];
     good = a->blocks[at].turn < a->blocks[join].turn;
@@ -161,17 +171,17 @@ static void visit(struct finder *t, uint32_t number) {
   struct ja *a = t->a;
   const struct ja_block *b = &a->blocks[number];
   const struct ja_ins *last = &a->ins[b->end - 1];
-  if (last->op == MX_BRX) return; /* the machine does tables */
+  if (last->op == MX_BRX && !last->jumps) return; /* the machine does it */
   memcpy(t->pending, b->pending, 8 * a->bwords), memcpy(t->open, b->open, 8 * a->bwords);
   const uint32_t frame = last->kind == JA_RETURNS ? a->frames[last->frame].parent : last->frame;
   for (uint32_t k = 0; k < a->nblocks && a->nframes > 1; k++) /* behind a return, no lane is in its frame any more */
     if (!ja_encloses(a, ja_frame_of(a, k), frame)) ja_del(t->pending, k), ja_del(t->open, k);
-  for (uint32_t k = 0; k < b->nsucc; k++) go_on(t, number, b->succ[k], false);
+  JA_FOR_SUCC(a, number, s, go_on(t, number, s, false));
   if (!b->hidden) return;
-  const uint32_t join = ja_join_of(a, number), x = b->succ[0], y = b->succ[1];
-  ja_add(t->pending, x), ja_add(t->pending, y);
+  const uint32_t join = ja_join_of(a, number);
+  JA_FOR_SUCC(a, number, s, ja_add(t->pending, s));
   if (join != JA_NONE) ja_add(t->open, join);
-  go_on(t, number, a->blocks[x].turn < a->blocks[y].turn ? x : y, true);
+  go_on(t, number, ja_diverges_to(a, number), true);
 }
 static void forget(struct ja *a) {
   for (uint32_t b = 0; b < a->nblocks; b++) {

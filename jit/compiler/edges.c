@@ -234,3 +234,161 @@ void lw_branch(struct lw *l) {
   lw_add_steps(l, here + 1);
   lw_edge(l, next, false);
 }
+
+/* ---- branches through tables --------------------------------------------------------------------------------*/
+/* The active lanes whose index leads to block `target`. */
+static void lanes_to(struct lw *l, const struct mx_table *t, uint32_t target, const jv *index, gcc_jit_rvalue **m) {
+  struct jx *j = &l->j;
+  for (unsigned c = 0; c < l->nc; c++) m[c] = NULL;
+  for (uint32_t k = 0, n; k < t->ntargets; k += n) {
+    for (n = 0; k + n < t->ntargets && l->a->block_of_pc[t->targets[k + n]] == target;) n++;
+    for (unsigned c = 0; n && c < l->nc; c++) {
+      const jv from = k ? jv_bin(j, JX_SUB, MX_T_u32, index[c], jv_k(j, MX_T_u32, k)) : index[c];
+      gcc_jit_rvalue *leads = (n == 1 ? jv_cmp(j, JX_EQ, MX_T_u32, index[c], jv_k(j, MX_T_u32, k))
+                                      : jv_cmp(j, JX_LT, MX_T_u32, from, jv_k(j, MX_T_u32, n)))
+                                  .r[0];
+      m[c] = m[c] ? jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, m[c], leads) : leads;
+    }
+    if (!n) n = 1;
+  }
+  for (unsigned c = 0; c < l->nc; c++)
+    m[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, m[c], jx_rv(l->cm[c])));
+}
+/* The active lanes for which the comparison with v holds. */
+static gcc_jit_rvalue *any_lane(struct lw *l, enum jx_cmp op, const jv *index, jv v) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *m[LW_CHUNKS];
+  for (unsigned c = 0; c < l->nc; c++)
+    m[c] =
+        jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, jv_cmp(j, op, MX_T_u32, index[c], v).r[0], jx_rv(l->cm[c]));
+  return lw_any(l, m);
+}
+/* The index of the first active lane. */
+static gcc_jit_rvalue *first_index(struct lw *l, const jv *index) {
+  struct jx *j = &l->j;
+  gcc_jit_lvalue *all = jx_local(j, gcc_jit_context_new_array_type(j->c, NULL, j->vu32, (int)l->nc));
+  gcc_jit_rvalue *m[LW_CHUNKS];
+  for (unsigned c = 0; c < l->nc; c++) {
+    jx_set(j, gcc_jit_context_new_array_access(j->c, NULL, jx_rv(all), jx_int(j, j->t_int, c)), index[c].r[0]);
+    m[c] = jx_rv(l->cm[c]);
+  }
+  gcc_jit_rvalue *at = gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(all, NULL), j->t_pu8),
+                 *lane = lw_lowest(l, lw_pack(l, m));
+  return jx_rv(lw_field(l, lw_add(l, at, lw_u64_op(l, GCC_JIT_BINARY_OP_MULT, lane, lw_u64(l, 4))), 0, j->t_u32));
+}
+/* Whether k is the first index that leads to its target. */
+static bool is_first(const struct mx_table *t, uint32_t k) {
+  for (uint32_t n = 0; n < k; n++)
+    if (t->targets[n] == t->targets[k]) return false;
+  return true;
+}
+/* Lanes with different indices. The machine executes the instruction once for each target to which lanes go, in no
+ * order that matters, since all targets come later in its order. way: by index, where code goes on if all lanes have
+ * the same target nevertheless. */
+static void jump_apart(struct lw *l, const struct mx_table *t, const jv *index, gcc_jit_block *machine,
+                       gcc_jit_block *const *way, uint32_t here) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  const struct ja_block *b = &a->blocks[l->block];
+  const uint32_t join = ja_join_of(a, l->block), last = ja_diverges_to(a, l->block);
+  uint32_t rank = b->rank, backs = 0;
+  gcc_jit_block *valid = lw_new_block(l, "valid"), *go = lw_new_block(l, "part");
+  lw_split(l, lw_rare(l, any_lane(l, JX_GE, index, jv_k(j, MX_T_u32, t->ntargets))), machine, valid);
+  j->b = valid;
+  JA_FOR_SUCC(a, l->block, s, if (a->blocks[s].rank > rank) rank = a->blocks[s].rank);
+  gcc_jit_rvalue *until = jx_rv(lw_field(l, l->x, X_FIELD(resched_rank), j->t_u32));
+  lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_LE, until, jx_int(j, j->t_u32, rank))), machine, go);
+  j->b = go;
+  gcc_jit_rvalue *m[LW_CHUNKS], *others[LW_CHUNKS];
+  for (uint32_t k = 0; k < t->ntargets; k++) {
+    backs += is_first(t, k) && t->targets[k] <= l->ins->pc;
+    bool again = false;
+    for (uint32_t n = k + 1; n < t->ntargets; n++) again |= t->targets[n] == t->targets[k];
+    if (!again || !is_first(t, k)) continue;
+    gcc_jit_block *apart = lw_new_block(l, "apart");
+    lanes_to(l, t, a->block_of_pc[t->targets[k]], index, m);
+    for (unsigned c = 0; c < l->nc; c++)
+      others[c] = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, m[c], jx_rv(l->cm[c]));
+    lw_split(l, lw_any(l, others), apart, way[k]);
+    j->b = apart;
+  }
+  if (backs) { /* these count against the slice */
+    gcc_jit_block *time = lw_new_block(l, "time");
+    lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_LE, jx_rv(slice_of(l)), jx_int(j, j->t_int, backs))),
+             machine, time);
+    j->b = time;
+  }
+  lw_add_steps(l, here);
+  uint64_t *pending = copy_set(a, b->pending), *open = copy_set(a, b->open);
+  if (join != JA_NONE) {
+    copy(l, lw_expected(l, join), l->cm, ja_has(open, join));
+    ja_add(open, join);
+  }
+  gcc_jit_rvalue *to_last[LW_CHUNKS];
+  for (uint32_t k = 0; k < t->ntargets; k++) {
+    if (!is_first(t, k)) continue;
+    const uint32_t to = a->block_of_pc[t->targets[k]];
+    lanes_to(l, t, to, index, m);
+    gcc_jit_rvalue *some = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, lw_any(l, m), j->t_u64));
+    jx_set(j, l->steps, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(l->steps), some));
+    if (a->clocks)
+      jx_set(j, l->ticks,
+             lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(l->ticks),
+                       lw_u64_op(l, GCC_JIT_BINARY_OP_MULT, some, lw_u64(l, mx_ticks(l->ins->o->cls)))));
+    if (t->targets[k] <= l->ins->pc)
+      jx_set(j, slice_of(l),
+             jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice_of(l)),
+                   gcc_jit_context_new_cast(j->c, NULL, some, j->t_int)));
+    if (to == last) {
+      memcpy(to_last, m, sizeof m);
+      continue;
+    }
+    put(l, lw_pending(l, to), m, ja_has(pending, to));
+    ja_add(pending, to);
+  }
+  put(l, l->cm, to_last, false);
+  go_on(l, last, pending, open, true);
+}
+void lw_jump(struct lw *l) {
+  const struct ja *a = l->a;
+  struct jx *j = &l->j;
+  const struct ja_block *b = &a->blocks[l->block];
+  const struct mx_table *t = &a->f->tables[mx_w_operand(l->ins->w, 1)];
+  const uint32_t here = (uint32_t)(l->ins - &a->ins[b->first]);
+  const bool one = !b->divergent;
+  jv index[LW_CHUNKS];
+  for (unsigned c = 0; c < (one ? 1 : l->nc); c++) {
+    index[c] = lw_operand(l, 0, c);
+    index[c].r[0] = index[c].r[1] = jx_keep(j, index[c].r[0]);
+  }
+  gcc_jit_block *machine = lw_new_block(l, "machine"), *same = lw_new_block(l, "same"), *apart = NULL;
+  gcc_jit_rvalue *first = jx_keep(j, one ? jv_scalar(j, index[0]) : first_index(l, index));
+  if (one) lw_go(l, same);
+  else {
+    apart = b->hidden ? lw_new_block(l, "apart") : machine;
+    lw_split(l, any_lane(l, JX_NE, index, jv_broadcast(j, MX_T_u32, first)), apart, same);
+  }
+  gcc_jit_block **way = lw_need(sizeof *way * t->ntargets);
+  gcc_jit_case **cases = lw_need(sizeof *cases * t->ntargets);
+  for (uint32_t k = 0; k < t->ntargets; k++) {
+    for (uint32_t n = 0; n < k && !way[k]; n++)
+      if (t->targets[n] == t->targets[k]) way[k] = way[n];
+    if (!way[k]) way[k] = lw_new_block(l, "way");
+    gcc_jit_rvalue *v = jx_int(j, j->t_u32, k);
+    cases[k] = gcc_jit_context_new_case(j->c, v, v, way[k]);
+  }
+  gcc_jit_block_end_with_switch(same, NULL, first, machine, (int)t->ntargets, cases);
+  if (b->hidden && !one) {
+    j->b = apart;
+    jump_apart(l, t, index, machine, way, here);
+  }
+  j->b = machine;
+  lw_leave(l, MX_JIT_GO, l->ins->pc, here, l->live, l->uni);
+  for (uint32_t k = 0; k < t->ntargets; k++) {
+    if (!is_first(t, k)) continue;
+    j->b = way[k];
+    lw_add_steps(l, here + 1);
+    lw_edge(l, a->block_of_pc[t->targets[k]], t->targets[k] <= l->ins->pc);
+  }
+  free(way), free(cases);
+}

@@ -13,6 +13,7 @@ struct inliner {
   struct mx_func *f; /* the function that is being built */
   mx_word *code;
   struct mx_lit *lits;
+  struct mx_table *tables;
   uint32_t room, added, nframes_room;
   bool lead; /* the next word begins a block and an entry */
 };
@@ -32,12 +33,12 @@ static bool has_fixed_stack(const struct mx_func *f) {
     if (mx__effect(mx_w_op(f->code[pc])) == MX_DOES_ALLOCATE) return false;
   return true;
 }
-static bool may_be_copied(const struct mx_func *f) {
+static bool may_be_copied(const struct ja *a, const struct mx_func *f) {
   bool returns = false;
   if (f->flags & MX_FUNC_KERNEL || f->nspill32 || f->nspill64 || f->nspillpred || !has_fixed_stack(f)) return false;
   for (uint32_t pc = 0; pc < f->ncode; pc += mx_w_length(f->code[pc])) {
     const unsigned op = mx_w_op(f->code[pc]);
-    if (op == MX_BRX || op == MX_CALLI) return false;
+    if (op == MX_CALLI || (op == MX_BRX && !ja_does_jumps(a))) return false;
     returns |= op == MX_RET;
   }
   return returns;
@@ -63,20 +64,20 @@ static bool has_arguments(const struct inliner *t, uint32_t frame, const struct 
 }
 static bool is_worth(const struct ja_unit *unit, uint32_t callee) {
   const uint64_t words = unit->image->funcs[callee].ncode, calls = unit->calls[callee];
-  return words <= unit->in_line || (unit->in_line && words * calls <= (calls > 1 ? JI_COPIES : JI_CALLED_ONCE));
+  return words <= unit->in_line || (unit->in_line && words * calls <= JI_COPIES);
 }
 static bool wanted(const struct inliner *t, uint32_t frame, const mx_word *w, uint32_t *first) {
   const struct ja *a = t->a;
   const uint32_t callee = mx_w_callee(*w);
   const struct mx_func *f = &t->image->funcs[callee];
-  if (a->stops || !a->fixed_stack || a->frames[frame].level + 1 > MX_JIT_LEVELS || !may_be_copied(f)) return false;
+  if (a->stops || !a->fixed_stack || a->frames[frame].level + 1 > MX_JIT_LEVELS || !may_be_copied(a, f)) return false;
   for (uint32_t k = frame;; k = a->frames[k].parent) {
     if (a->frames[k].func == callee) return false;
     if (!k) break;
   }
   if (!is_worth(a->unit, callee)) return false;
   return t->added + f->ncode <= JI_MOST && t->f->nlits + f->nlits + f->nargs <= MX_MAX_LITS &&
-         find_slots(t, frame, f, first) && has_arguments(t, frame, f, w);
+         t->f->ntables + f->ntables <= 0x3FF && find_slots(t, frame, f, first) && has_arguments(t, frame, f, w);
 }
 
 /* ---- words ----------------------------------------------------------------------------------------------------*/
@@ -161,13 +162,20 @@ static uint32_t add_frame(struct inliner *t, struct ja_frame f) {
   a->frames[a->nframes] = f;
   return a->nframes++;
 }
+static bool jumps_back(const struct mx_table *t, uint32_t pc) {
+  bool back = false;
+  for (uint32_t k = 0; k < t->ntargets; k++) back |= t->targets[k] <= pc;
+  return back;
+}
 /* Whether code between two pcs may run for long: it contains a loop, or something that the machine does. */
 static bool stays_long(const struct inliner *t, uint32_t from, uint32_t end) {
   for (uint32_t pc = from; pc < end; pc += mx_w_length(t->code[pc])) {
     const unsigned op = mx_w_op(t->code[pc]);
-    const struct ja_ins i = {.op = (uint16_t)op, .w = &t->code[pc], .o = &mx__ops[op], .kind = t->a->origin[pc].kind};
-    if (op == MX_BRA ? mx_w_target(t->code[pc]) <= pc
-                     : ja_always_leaves(&i) && op != MX_RET && op != MX_EXIT && op != MX_TRAP)
+    const struct ja_ins i = {
+        .op = (uint16_t)op, .w = &t->code[pc], .o = &mx__ops[op], .kind = t->a->origin[pc].kind, .jumps = op == MX_BRX};
+    if (op == MX_BRX   ? jumps_back(&t->tables[mx_w_operand(i.w, 1)], pc)
+        : op == MX_BRA ? mx_w_target(t->code[pc]) <= pc
+                       : ja_always_leaves(&i) && op != MX_RET && op != MX_EXIT && op != MX_TRAP)
       return true;
   }
   return false;
@@ -217,15 +225,17 @@ static bool returns_once(const struct mx_func *f) {
   }
   return mx_w_op(f->code[f->ncode - 1]) == MX_RET;
 }
-static void move_tables(struct inliner *t, const uint32_t *at) {
-  struct mx_func *f = t->f;
-  struct mx_table *tables = grown(NULL, sizeof *tables * (f->ntables + 1u));
+/* Adds the tables of function f, whose code is at at[] now. Returned: the number of the first one. */
+static unsigned add_tables(struct inliner *t, const struct mx_func *f, const uint32_t *at) {
+  const unsigned first = t->f->ntables;
+  t->tables = grown(t->tables, sizeof *t->tables * (first + f->ntables + 1u));
   for (uint32_t k = 0; k < f->ntables; k++) {
     uint32_t *to = grown(NULL, sizeof *to * (f->tables[k].ntargets + 1u));
     for (uint32_t n = 0; n < f->tables[k].ntargets; n++) to[n] = at[f->tables[k].targets[n]];
-    tables[k] = (struct mx_table){to, f->tables[k].ntargets};
+    t->tables[first + k] = (struct mx_table){to, f->tables[k].ntargets};
   }
-  f->tables = tables;
+  t->f->ntables = first + f->ntables;
+  return first;
 }
 static void copy_function(struct inliner *t, uint32_t frame) {
   struct ja *a = t->a;
@@ -262,6 +272,7 @@ static void copy_function(struct inliner *t, uint32_t frame) {
     const mx_word w = mx_w_make(MX_RET, MX_GUARD_NONE, false, 0);
     emit(t, &w, 1, (struct ja_origin){.frame = frame, .pc = a->frames[frame].last, .kind = JA_RETURNS});
   }
+  const unsigned tables = add_tables(t, f, at);
   for (uint32_t pc = begin; pc < end; pc += mx_w_length(t->code[pc])) {
     const mx_word w = t->code[pc];
     if (a->origin[pc].frame != frame || a->origin[pc].kind != JA_PLAIN) continue;
@@ -273,11 +284,13 @@ static void copy_function(struct inliner *t, uint32_t frame) {
                                                                                                            : meet);
     }
     if (mx_w_op(w) == MX_BRX) {
-      const uint32_t meet = mx__reconvergence(f, a->origin[pc].pc), to = meet < f->ncode ? at[meet] : meet;
-      t->code[pc] = (w & ~(mx_w_put(2, 0x3FF) | mx_w_put(3, 0x3FF))) | mx_w_put(2, to & 0x3FF) | mx_w_put(3, to >> 10);
+      const uint32_t meet = mx__reconvergence(f, a->origin[pc].pc), to = meet < f->ncode ? at[meet]
+                                                                         : frame         ? end
+                                                                                         : meet;
+      t->code[pc] = (w & ~(mx_w_put(1, 0x3FF) | mx_w_put(2, 0x3FF) | mx_w_put(3, 0x3FF))) |
+                    mx_w_put(1, tables + mx_w_operand(&w, 1)) | mx_w_put(2, to & 0x3FF) | mx_w_put(3, to >> 10);
     }
   }
-  if (!frame) move_tables(t, at);
   free(at);
 }
 
@@ -285,14 +298,14 @@ void ji_build(struct ja *a) {
   const struct mx_func *f = &a->image->funcs[a->number];
   struct mx_func *built = grown(NULL, sizeof *built);
   *built = *f;
-  built->ncode = built->nlits = 0;
+  built->ncode = built->nlits = built->ntables = 0;
   struct inliner t = {.a = a, .image = a->image, .f = built, .lits = grown(NULL, sizeof *t.lits * MX_MAX_LITS)};
   for (uint32_t k = 0; k < f->nlits; k++)
     t.lits[built->nlits++] = f->lits[k]; /* the function's own literals keep their numbers */
   a->fixed_stack = has_fixed_stack(f);
   add_frame(&t, (struct ja_frame){.func = a->number});
   copy_function(&t, 0);
-  built->code = t.code, built->lits = t.lits;
+  built->code = t.code, built->lits = t.lits, built->tables = t.tables;
   a->f = built;
 }
 void ji_free(struct ja *a) {

@@ -12,7 +12,7 @@
  * inside of a copy, the machine is told of the frames that there would be (vm/exec/enter.c), and goes on in the
  * function itself.
  *
- * What stays a call: recursion, calls through addresses, functions that branch through tables, spill registers or
+ * What stays a call: recursion, calls through addresses, functions that spill registers or
  * allocate on the stack, what would need more slots or literals than a function can have, and what is over the
  * budget. */
 #ifndef MX_JITC_INLINE_H
@@ -22,11 +22,9 @@
 
 /* A copy costs compile time as any code does, some 0.5 to 1 ms for an instruction at v3, and saves 1 us for each call.
  * Functions of up to JI_SMALL words are copied wherever they are called. Longer ones are copied if all their copies
- * together have no more words than the second bound, or the third one if there is only one call. The last bound is for
- * all copies in one function. */
+ * together have no more words than the second bound. The last bound is for all copies in one function. */
 #define JI_SMALL 48u
-#define JI_COPIES 400u
-#define JI_CALLED_ONCE 1000u
+#define JI_COPIES 1000u
 #define JI_MOST 1500u
 
 /* Makes a->f, origin and frames of function a->number. */

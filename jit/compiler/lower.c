@@ -708,8 +708,8 @@ static void build_block(struct lw *l, uint32_t number) {
       ended = true;
       break;
     }
-    if (l->ins->op == MX_BRA) {
-      lw_branch(l);
+    if (l->ins->op == MX_BRA || l->ins->jumps) {
+      (l->ins->jumps ? lw_jump : lw_branch)(l);
       ended = true;
       break;
     }

@@ -281,7 +281,8 @@ static uint32_t find_ramps(struct ja *a) {
     for (uint32_t s = 0; s < a->nslots && b; s++) a->blocks[b].ramp_in[s] = ANY;
   }
   for (uint32_t b = 0; b < a->nblocks; b++)
-    if (a->ins[a->blocks[b].end - 1].op == MX_BRX) JA_FOR_SUCC(a, b, s, memset(a->blocks[s].ramp_in, 0, bytes));
+    if (a->blocks[b].leaves && a->ins[a->blocks[b].end - 1].op == MX_BRX)
+      JA_FOR_SUCC(a, b, s, memset(a->blocks[s].ramp_in, 0, bytes));
   uint32_t unreached = 0;
   for (bool again = true; again && a->nslots;) {
     again = false;

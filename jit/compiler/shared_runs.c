@@ -82,13 +82,13 @@ static int32_t *find_strides(const struct ja *a) {
       const struct ja_block *bl = &a->blocks[b];
       for (uint32_t s = 0; s < a->nslots; s++) at[s] = in[(size_t)b * a->nslots + s];
       for (uint32_t k = bl->first; k < bl->end; k++) transfer(a, &a->ins[k], at);
-      for (uint32_t e = 0; e < bl->nsucc; e++)
-        for (uint32_t s = 0; s < a->nslots; s++) {
-          int32_t *to = &in[(size_t)bl->succ[e] * a->nslots + s];
-          const int32_t v = meet(*to, at[s]);
-          again |= v != *to;
-          *to = v;
-        }
+      JA_FOR_SUCC(
+          a, b, succ, for (uint32_t s = 0; s < a->nslots; s++) {
+            int32_t *to = &in[(size_t)succ * a->nslots + s];
+            const int32_t v = meet(*to, at[s]);
+            again |= v != *to;
+            *to = v;
+          });
     }
   }
   return in;

@@ -41,6 +41,8 @@ enum {
   ALLPRED = NPRED + 1,
   CELLS = 2,  /* spill cells of each class */
   CALLED = 6, /* functions that programs call, behind the kernel */
+  TABLES = 48,
+  WAYS = 4, /* tables of a function; targets of each */
 };
 
 uint64_t differ_random(uint64_t *state) { /* splitmix64 */
@@ -63,7 +65,9 @@ struct maker {
   unsigned from[KINDS], to[KINDS], turn;
   unsigned may_call, ncall; /* these functions */
   bool called, clocks;
-}; /* clocks: of the warp, read now and then */
+  struct mx_table *tables;
+  uint32_t (*targets)[WAYS]; /* of these tables */
+};                           /* clocks: of the warp, read now and then */
 static uint32_t below(struct maker *k, uint32_t n) { return (uint32_t)(differ_random(k->state) % n); }
 
 static unsigned literal(struct maker *k, unsigned kind, uint32_t index, uint64_t value) {
@@ -376,6 +380,38 @@ static void call(struct maker *k) {
       input(k, MX_T_b32), below(k, N32), input(k, MX_T_b64), below(k, N64), below(k, NPRED), N32 + below(k, HALVES),
       PLACE);
 }
+/* A branch through a table, to be aimed later. */
+static uint32_t jump(struct maker *k, unsigned index) {
+  const uint32_t t = k->f->ntables++;
+  PUT(MX_AND_32, 0, index, below(k, N32), number(k, WAYS - 1));
+  k->tables[t] = (struct mx_table){k->targets[t], WAYS};
+  const uint32_t at = k->f->ncode;
+  PUT(MX_BRX, 0, index, t, 0, 0);
+  return at;
+}
+static void aim_jump(struct maker *k, uint32_t at, unsigned way, uint32_t target) {
+  k->targets[mx_w_operand(&k->code[at], 1)][way] = target;
+}
+static void meet_at(struct maker *k, uint32_t at, uint32_t reconv) {
+  k->code[at] |= mx_w_put(2, reconv & 1023) | mx_w_put(3, reconv >> 10);
+}
+static void body(struct maker *k, unsigned n, unsigned depth);
+/* Sides that a table names; some go on in the next one, and two indices may lead to one. */
+static void sides(struct maker *k, unsigned depth) {
+  uint32_t ends[WAYS] = {0};
+  const uint32_t at = jump(k, COUNTER + depth);
+  for (unsigned way = 0; way < WAYS; way++) {
+    const bool twice = way && !below(k, 4);
+    aim_jump(k, at, way, twice ? k->targets[k->f->ntables - 1][way - 1] : k->f->ncode);
+    if (twice) continue;
+    body(k, 1 + below(k, 2), DEPTH);
+    if (below(k, 4)) ends[way] = branch(k, MX_GUARD_NONE, false);
+  }
+  for (unsigned way = 0; way < WAYS; way++)
+    if (ends[way]) aim(k, ends[way], k->f->ncode, MX_PC_RET);
+  meet_at(k, at, k->f->ncode);
+}
+
 static void body(struct maker *k, unsigned n, unsigned depth) {
   while (n--) {
     const unsigned dice = depth < DEPTH ? below(k, 40) : 40;
@@ -407,6 +443,8 @@ static void body(struct maker *k, unsigned n, unsigned depth) {
       access_by_number(k);
     } else if (dice == 14) {
       moved_on_one_way(k);
+    } else if (dice == 15 && k->f->ntables < TABLES) {
+      sides(k, depth);
     } else if (k->clocks && !below(k, 8)) {
       if (below(k, 2)) PUT(MX_SREG_64, 0, below(k, N64), MX_SR_CLOCK64);
       else PUT(MX_SREG_32, 0, below(k, N32), MX_SR_CLOCK);
@@ -432,7 +470,7 @@ enum {
 }; /* a block: up to the branch back; up to the other one; the jump */
 struct node {
   uint32_t pc, branch;
-  unsigned to[2], n;
+  unsigned to[WAYS], n;
 };
 
 /* By node: those that every way to the end leads through. */
@@ -498,8 +536,10 @@ static void tangle(struct maker *k) {
     }
     part[1].to[part[1].n++] = b * PARTS + 2;
     part[2].pc = k->f->ncode;
-    part[2].to[part[2].n++] = left ? (b + 1 + below(k, left < 3 ? left : 3)) * PARTS : END;
-    part[2].branch = branch(k, MX_GUARD_NONE, false);
+    const bool jumps = left > 1 && k->f->ntables < TABLES && !below(k, 4);
+    while (part[2].n < (jumps ? WAYS : 1))
+      part[2].to[part[2].n++] = left ? (b + 1 + below(k, left < 3 ? left : 3)) * PARTS : END;
+    part[2].branch = jumps ? jump(k, COUNTER + 1) : branch(k, MX_GUARD_NONE, false);
   }
   node[END].pc = k->f->ncode;
   find_postdominators(node, after);
@@ -507,7 +547,10 @@ static void tangle(struct maker *k) {
   for (unsigned x = 0; x < n * PARTS; x++) {
     if (!node[x].branch) continue;
     const uint32_t meet = odd ? node[below(k, n * PARTS)].pc : meeting_place(node, after, x);
-    aim(k, node[x].branch, node[node[x].to[0]].pc, node[x].n > 1 ? meet : MX_PC_RET);
+    if (mx_w_op(k->code[node[x].branch]) == MX_BRX) {
+      for (unsigned way = 0; way < WAYS; way++) aim_jump(k, node[x].branch, way, node[node[x].to[way]].pc);
+      meet_at(k, node[x].branch, meet);
+    } else aim(k, node[x].branch, node[node[x].to[0]].pc, node[x].n > 1 ? meet : MX_PC_RET);
   }
 }
 
@@ -634,8 +677,10 @@ uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigne
   struct mx_lit *lits = calloc((size_t)funcs * MX_MAX_LITS * 2, sizeof *lits);
   char(*names)[24] = calloc(programs, sizeof *names);
   uint32_t *targets = calloc(programs, sizeof *targets), shared[] = {0};
+  struct mx_table *tables = calloc((size_t)funcs * TABLES, sizeof *tables);
+  uint32_t(*ways)[WAYS] = calloc((size_t)funcs * TABLES, sizeof *ways);
   uint8_t *bytes = NULL;
-  if (f && code && lits && names && targets) {
+  if (f && code && lits && names && targets && tables && ways) {
     const struct mx_var var = {"scratch", MX_SHARED, 0, 16, 512, NULL, 0, NULL, 0};
     for (unsigned p = 0; p < programs; p++) {
       snprintf(names[p], sizeof names[p], "program%u", p);
@@ -647,8 +692,10 @@ uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigne
                         .lits = lits + (size_t)p * MX_MAX_LITS * 2,
                         .may_call = programs + 1,
                         .ncall = CALLED,
-                        .clocks = seed % 3 == 2};
-      f[p].name = names[p], f[p].code = k.code, f[p].lits = k.lits;
+                        .clocks = seed % 3 == 2,
+                        .tables = tables + (size_t)p * TABLES,
+                        .targets = ways + (size_t)p * TABLES};
+      f[p].name = names[p], f[p].code = k.code, f[p].lits = k.lits, f[p].tables = k.tables;
       program(&k, instructions);
     }
     for (unsigned p = 0; p < CALLED; p++) {
@@ -662,8 +709,10 @@ uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigne
                         .may_call = programs + 2 + p,
                         .ncall = CALLED - 1 - p,
                         .called = true,
-                        .clocks = seed % 3 == 2};
-      to->name = called[p], to->code = k.code, to->lits = k.lits;
+                        .clocks = seed % 3 == 2,
+                        .tables = tables + (size_t)(programs + 1 + p) * TABLES,
+                        .targets = ways + (size_t)(programs + 1 + p) * TABLES};
+      to->name = called[p], to->code = k.code, to->lits = k.lits, to->tables = k.tables;
       function(&k);
     }
     struct mx_func *e = &f[programs];
@@ -693,6 +742,8 @@ uint8_t *differ_module(uint64_t seed, uint32_t lanes, unsigned programs, unsigne
   free(lits);
   free(names);
   free(targets);
+  free(tables);
+  free(ways);
   return bytes;
 }
 
