@@ -64,14 +64,6 @@ uint32_t ja_join_of(const struct ja *a, uint32_t branch) {
   if (pc != MX_PC_RET) return a->block_of_pc[pc];
   return a->f->flags & MX_FUNC_KERNEL ? JA_NONE : a->nblocks;
 }
-uint32_t ja_diverges_to(const struct ja *a, uint32_t branch) {
-  const bool jumps = a->ins[a->blocks[branch].end - 1].jumps;
-  uint32_t to = JA_NONE;
-  JA_FOR_SUCC(a, branch, s, {
-    if (to == JA_NONE || (a->blocks[s].turn < a->blocks[to].turn) != jumps) to = s;
-  });
-  return to;
-}
 uint32_t ja_before(const struct ja *a, const uint64_t *set, uint32_t b, uint32_t *blocks) {
   uint32_t n = 0;
   for (uint32_t k = 0; k < a->blocks[b].turn; k++)
@@ -81,7 +73,7 @@ uint32_t ja_before(const struct ja *a, const uint64_t *set, uint32_t b, uint32_t
 
 /* ---- which branches -----------------------------------------------------------------------------------------*/
 /* Whether every block that lanes can reach before they meet again comes before the place where they meet. Lanes of a
- * table's branch go to one target after the other, so none of these may come first. */
+ * table's branch are sent to one target after the other, so none of these may come first. */
 static bool can_hide(const struct ja *a, uint32_t b) {
   const struct ja_block *bl = &a->blocks[b];
   const uint32_t join = ja_join_of(a, b);
@@ -167,6 +159,18 @@ static void go_on(struct finder *t, uint32_t from, uint32_t to, bool diverged) {
   if (!had) ja_del(t->pending, to);
   free(before);
 }
+/* The lanes of a table's branch go to several targets, of which `first` comes first. */
+static void jump_apart(struct finder *t, uint32_t from, uint32_t first) {
+  struct ja *a = t->a;
+  uint64_t *kept = malloc(8 * a->bwords);
+  if (!kept) abort();
+  memcpy(kept, t->pending, 8 * a->bwords);
+  bool others = false;
+  JA_FOR_SUCC(a, from, s, if (a->blocks[s].turn > a->blocks[first].turn) ja_add(t->pending, s), others = true);
+  if (others) go_on(t, from, first, false);
+  memcpy(t->pending, kept, 8 * a->bwords);
+  free(kept);
+}
 static void visit(struct finder *t, uint32_t number) {
   struct ja *a = t->a;
   const struct ja_block *b = &a->blocks[number];
@@ -179,9 +183,14 @@ static void visit(struct finder *t, uint32_t number) {
   JA_FOR_SUCC(a, number, s, go_on(t, number, s, false));
   if (!b->hidden) return;
   const uint32_t join = ja_join_of(a, number);
-  JA_FOR_SUCC(a, number, s, ja_add(t->pending, s));
   if (join != JA_NONE) ja_add(t->open, join);
-  go_on(t, number, ja_diverges_to(a, number), true);
+  if (last->jumps) {
+    JA_FOR_SUCC(a, number, s, jump_apart(t, number, s));
+    return;
+  }
+  const uint32_t x = b->succ[0], y = b->succ[1];
+  ja_add(t->pending, x), ja_add(t->pending, y);
+  go_on(t, number, a->blocks[x].turn < a->blocks[y].turn ? x : y, true);
 }
 static void forget(struct ja *a) {
   for (uint32_t b = 0; b < a->nblocks; b++) {

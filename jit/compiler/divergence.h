@@ -14,10 +14,6 @@ bool ja_order(struct ja *a);
 void ja_plan_divergence(struct ja *a);
 /* The number that a branch's join has in sets like `open`; JA_NONE: no lane is expected there. */
 uint32_t ja_join_of(const struct ja *a, uint32_t branch);
-/* Where control goes when the lanes of a branch diverge: to its first target in the machine's order. Some lane goes to
- * the first target of a guarded branch. Of a table's targets each may have none: then it is the last one, or one of
- * those that come before that and have lanes. */
-uint32_t ja_diverges_to(const struct ja *a, uint32_t branch);
 /* Lists the blocks of the set that come before block b in the machine's order, first ones first; returns how many there
  * are. */
 uint32_t ja_before(const struct ja *a, const uint64_t *set, uint32_t b, uint32_t *blocks);

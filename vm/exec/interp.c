@@ -33,7 +33,8 @@ const struct mx_insn *mx__op_bra(struct mx_exec *x, const struct mx_insn *i) {
   return t ? branch(x, i, t, &x->fn->insns[i->index], i->pc + 1, i->reconv) : i + 1;
 }
 
-/* The lanes that have the first lane's target branch; the others execute the instruction again. */
+/* The lanes whose target comes last in the order of blocks branch; the others execute the instruction again. So those
+ * whose target comes first go on there. */
 const struct mx_insn *mx__op_brx(struct mx_exec *x, const struct mx_insn *i) {
   const uint32_t *index = mx__operand(x, i->o[0]);
   const struct mx_table *table = &x->fn->func->tables[i->o[1]];
@@ -41,7 +42,10 @@ const struct mx_insn *mx__op_brx(struct mx_exec *x, const struct mx_insn *i) {
   uint64_t wrong = 0, same = 0;
   MX_FOR_LANES (l, x->mask) wrong |= (uint64_t)(index[l] >= table->ntargets) << l;
   if (wrong) return mx__trap_at(x, i, MX_TRAP_BAD_BRANCH, wrong, NULL);
+  const uint32_t *rank = x->fn->rank;
   uint32_t target = table->targets[index[__builtin_ctzll(x->mask)]];
+  MX_FOR_LANES (l, x->mask)
+    if (rank[table->targets[index[l]]] > rank[target]) target = table->targets[index[l]];
   MX_FOR_LANES (l, x->mask) same |= (uint64_t)(table->targets[index[l]] == target) << l;
   return branch(x, i, same, mx__at(x->fn, target), i->pc, reconv);
 }
