@@ -305,9 +305,15 @@ static void jump_apart(struct lw *l, const struct mx_table *t, const jv *index, 
   const uint32_t join = ja_join_of(a, l->block);
   uint32_t rank = b->rank, backs = 0, *ways = lw_need(sizeof *ways * t->ntargets);
   const uint32_t n = in_order(a, t, ways);
-  gcc_jit_block *valid = lw_new_block(l, "valid"), *go = lw_new_block(l, "part");
+  gcc_jit_block *valid = lw_new_block(l, "valid");
   lw_split(l, lw_rare(l, any_lane(l, JX_GE, index, jv_k(j, MX_T_u32, t->ntargets))), machine, valid);
   j->b = valid;
+  if (n == 1) { /* all indices have the same target */
+    lw_go(l, way[0]);
+    free(ways);
+    return;
+  }
+  gcc_jit_block *go = lw_new_block(l, "part");
   JA_FOR_SUCC(a, l->block, s, if (a->blocks[s].rank > rank) rank = a->blocks[s].rank);
   gcc_jit_rvalue *until = jx_rv(lw_field(l, l->x, X_FIELD(resched_rank), j->t_u32));
   lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_LE, until, jx_int(j, j->t_u32, rank))), machine, go);
