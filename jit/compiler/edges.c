@@ -92,7 +92,9 @@ static void arrive(struct lw *l, uint32_t to, uint64_t *pending, uint64_t *open,
   lw_convert(l, to);
   lw_store_invariants(l, to);
   lw_scalar_loops_left(l, to);
-  lw_go(l, jg_dominates(l->a, to, l->block) ? l->head[to] : lw_start(l, to));
+  if (!jg_dominates(l->a, to, l->block)) lw_go(l, lw_start(l, to));
+  else if (l->scalar_loops[to]) lw_next_round(l, to);
+  else lw_go(l, l->head[to]);
 }
 /* Lanes of cm[] wait before block `to`, others where `pending` says: the first of these blocks runs next. Frees both
  * sets. */

@@ -464,6 +464,7 @@ void lw_build_entries(struct lw *l) {
       while (root->parent != JA_NONE) root = &all[root->parent];
       l->entry[block[k]] = root->block; /* the node where the entry's code begins */
       lw_empty_masks(l, block[k], NULL, NULL);
+      lw_scalar_loops_entered(l, block[k]);
       lw_go(l, lw_start(l, block[k]));
     } else {
       gcc_jit_rvalue *before =

@@ -485,6 +485,10 @@ void lw_scalar_loops_left(struct lw *l, uint32_t to);
 void lw_scalar_loops_find(struct lw *l);
 void lw_scalar_loop_build(struct lw *l, uint32_t head);
 gcc_jit_block *lw_start(const struct lw *l, uint32_t block);
+/* scalar_turns.c: code is entered at a block; builds the edge from inside a loop that may run lane by lane to its
+ * header. */
+void lw_scalar_loops_entered(struct lw *l, uint32_t block);
+void lw_next_round(struct lw *l, uint32_t head);
 /* denormals.c. lw_integers_find: finds slots that may hold integers' bits. lw_stale_floats: whether the instruction
  * computes floats from such bits in inactive lanes, which is slow where they look like denormals. */
 void lw_integers_find(struct lw *l);

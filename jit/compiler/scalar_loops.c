@@ -11,11 +11,12 @@
  * 2. A bailout (at an access outside of its cached bounds, or at a NaN in a minimum or maximum) has no effects: the
  * vector form then runs the loop from the start.
  * 3. No address may depend on what an earlier round loaded: otherwise a lane waits for the latency of each load,
- * whereas the vector form overlaps the loads of all lanes.
+ * whereas the vector form overlaps the loads of all lanes. Local memory, where stacks are, is near.
  * 4. In a round each block runs once for all lanes that come to it, as the machine's order has it. Where the lengths of
  * the turns do not tell which blocks were run by some lane, that is recorded for each round.
  * 5. Stores are recorded, and made in the machine's order when all lanes have had their turns (vm/exec/lane_loops.h).
- * No load may read what they write: what the loop loads from and stores to must be different allocations.
+ * No load may read what they write: what the loop loads from and stores to must be different allocations. A lane's
+ * local memory is its own, so stores there are made at once; before the first turn all lanes' is copied, for a bailout.
  * 6. Costs are estimated, in quarters of a cycle, to decide whether both forms are built at all. Which one runs is
  * decided by measuring both (vm/exec/lane_loops.h); after a bailout the vector form runs the next few times. */
 #include "scalar_loops.h"
@@ -152,10 +153,15 @@ static bool add_access(const struct lw *l, struct lw_scalar_loop *p, uint32_t b,
   const unsigned space = mx_w_mod(*i->w) >> 2, weak = !(mx_w_mod(*i->w) & 3);
   const bool store = ac.kind == MX_ACCESS_STORE;
   const unsigned bytes = jx_bitsof(ac.type) / 8 * ac.elements, at = store ? 0 : ac.elements;
-  if ((ac.kind != MX_ACCESS_LOAD && !store) || !weak || ac.elements > 4 || ac.type == MX_T_b128 || space == MX_LOCAL ||
-      space == MX_PARAM || (store && (bytes > 16 || space == MX_CONST)) || i->o->nopnds != ac.elements + 2u ||
-      p->naccesses == MOST_ACCESSES)
+  if ((ac.kind != MX_ACCESS_LOAD && !store) || !weak || ac.elements > 4 || ac.type == MX_T_b128 || space == MX_PARAM ||
+      (store && (bytes > 16 || space == MX_CONST)) || i->o->nopnds != ac.elements + 2u || p->naccesses == MOST_ACCESSES)
     return false;
+  if (space == MX_LOCAL) {
+    p->nlocal++, p->nlocal_stores += store;
+    p->access[p->naccesses++] = (struct access){
+        .ins = i, .block = b, .store = store, .local = true, .at = at, .bytes = bytes, .root = MOST_ROOTS};
+    return true;
+  }
   const uint32_t slot = space == MX_SHARED ? l->a->nslots : root_of(l, i, at);
   unsigned root = 0;
   for (; root < p->nroots; root++)
@@ -212,8 +218,8 @@ static bool finds_its_way(const struct ja *a, struct lw_scalar_loop *p, bool *th
           if (ac->store) { /* what it stores does not become part of an address */
             const unsigned f = mx_w_operand(i->w, ac->at);
             from_now = f < MX_LIT && ja_has(now, ja_slot(a, mx__types[i->o->opnd[ac->at].type].slot_class, f));
-          } else good &= !from_old;
-          through[access++] = from_now, from_now = true;
+          } else if (!ac->local) good &= !from_old;
+          through[access++] = from_now, from_now |= !ac->local;
         }
         for (uint32_t n = ja_defs(a, i, s); n--;) {
           const bool stays = guarded || !comes_always(a, p, p->block[k]);
@@ -248,7 +254,8 @@ static unsigned access_cost(const struct lw *l, const struct access *ld, bool th
   const struct mx_row_access ac = mx__row_access[ld->ins->op];
   const struct lw_base *base = &l->based[k];
   const unsigned lanes = a->lanes;
-  *steady = base->steady && !l->run_member[k];
+  *steady = base->steady && !l->run_member[k] && !ld->local;
+  if (ld->local) return gathered(l, ld);
   if (lw_uniform_at(a, ld->block, k, ld->at)) return WARP_OP;
   if (ja_is_row(a, k)) return IN_ROWS * lanes;
   if (ja_is_flat(a, k)) return WARP_OP * ja_rows(a);
@@ -279,7 +286,10 @@ static bool is_worth_it(struct lw *l, struct lw_scalar_loop *p, const bool *thro
     const bool row = p->chain && l->looks_like_row[ac->ins - a->ins];
     any |= through[k] || cost == BY_BODY || (ac->store && !row);
     p->cost += cost;
-    p->lane_cost += ac->store ? LANE_STORE : base->steady || base->indexed ? LANE_LOAD : LANE_ANYWHERE;
+    p->lane_cost += ac->local                       ? LANE_LOAD
+                    : ac->store                     ? LANE_STORE
+                    : base->steady || base->indexed ? LANE_LOAD
+                                                    : LANE_ANYWHERE;
     if (steady && !row) most += gathered(l, ac);
   }
   return any && 2 * (p->cost + most) > p->lane_cost * a->lanes;
@@ -457,8 +467,9 @@ void lw_scalar_loops_find(struct lw *l) {
       if (!has_odd_slots(l, p)) {
         l->scalar_loops[p->head] = p, p->start = lw_new_block(l, "lanes");
         p->since = jx_local(&l->j, l->j.t_u64), p->slice = jx_local(&l->j, l->j.t_u64);
+        p->entered = jx_local(&l->j, l->j.t_u64);
         l->j.b = l->prologue; /* in the prologue, since code may be entered in the middle of the loop */
-        jx_set(&l->j, p->since, lw_u64(l, 0));
+        jx_set(&l->j, p->since, lw_u64(l, 0)), jx_set(&l->j, p->entered, lw_u64(l, 0));
       }
     }
     if (l->scalar_loops[a->loops[g].head] != p) free(p);

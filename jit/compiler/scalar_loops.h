@@ -20,6 +20,7 @@ struct access {
   const struct ja_ins *ins;
   uint32_t block;
   bool store, always;        /* always: every round comes to it */
+  bool local;                /* to local memory, of which the lane has a piece of its own: made at once */
   unsigned at, bytes;        /* at: which operand is the address; bytes: how many are accessed */
   bool by_number;            /* its address is a sum with a 32-bit number, whose bounds are computed before the loop */
   const struct access *same; /* by_number: an earlier access with the same address for each number; else NULL */
@@ -31,7 +32,7 @@ struct access {
   /* lo, room, host: the bounds' beginning and size, and the host address of device address 0. by_number: of number 0,
    * and room counts numbers */
   gcc_jit_rvalue *lo, *room, *host;
-  unsigned root; /* its root's number in roots[] below */
+  unsigned root; /* its root's number in roots[] below; of no meaning if `local` */
 };
 struct lw_scalar_loop {
   gcc_jit_block *start;
@@ -54,7 +55,10 @@ struct lw_scalar_loop {
    * iteration */
   uint64_t *in, *out, *moved;
   struct access access[MOST_ACCESSES];
-  unsigned naccesses, nstores;
+  unsigned naccesses, nstores, nlocal, nlocal_stores; /* nstores: those that are recorded */
+  /* the host address of the first lane's local memory, and how many bytes each lane has; a copy of all lanes' */
+  gcc_jit_rvalue *local, *stride, *local_copy;
+  gcc_jit_lvalue *own; /* of the current lane's */
   /* where accesses get their addresses from: all that go through one root most likely go to one allocation */
   struct {
     uint32_t slot;
@@ -68,6 +72,7 @@ struct lw_scalar_loop {
   gcc_jit_lvalue **begin;   /* by slot: the value with which turns begin, if it is uniform; a predicate as bits */
   gcc_jit_lvalue **end;     /* by slot of moved: its value in the lanes that are still in the loop */
   gcc_jit_lvalue *todo, *rest, *lane, *iterations, *left, *turn, *longest;
+  gcc_jit_lvalue *entered;       /* not 0: code was entered in the loop's middle, and has not come to the header yet */
   gcc_jit_lvalue *since, *slice; /* when the loop began (0: it is not being measured); the slice at that time */
   /* not chain: which blocks and backward branches were seen, by round and in the current one */
   gcc_jit_lvalue *visits, *seen;

@@ -2,6 +2,7 @@
  * is done behind the last turn. */
 #include "scalar_loops.h"
 
+#include "access.h"
 #include "divergence.h"
 #include "meaning.h"
 
@@ -99,6 +100,23 @@ void lw_scalar_loops_left(struct lw *l, uint32_t to) {
   }
 }
 
+/* Where the slice ends in a loop's middle, code is entered there again: lanes may run one by one from the next round
+ * on. */
+void lw_scalar_loops_entered(struct lw *l, uint32_t block) {
+  for (uint32_t k = 0; k < l->a->nloops; k++) {
+    const struct lw_scalar_loop *p = l->scalar_loops[l->a->loops[k].head];
+    if (p && block != p->head && ja_has(l->a->loops[k].body, block)) jx_set(&l->j, p->entered, lw_u64(l, 1));
+  }
+}
+void lw_next_round(struct lw *l, uint32_t head) {
+  const struct lw_scalar_loop *p = l->scalar_loops[head];
+  gcc_jit_block *start = lw_new_block(l, "start");
+  lw_split(l, lw_rare(l, IS(NE, jx_rv(p->entered), lw_u64(l, 0))), start, l->head[head]);
+  l->j.b = start;
+  jx_set(&l->j, p->entered, lw_u64(l, 0));
+  lw_go(l, p->start);
+}
+
 static gcc_jit_lvalue *off_count(struct lw *l, const struct lw_scalar_loop *p) {
   return lw_field(l, jx_rv(l->bounds),
                   (uint64_t)p->access[0].ins->bounds * sizeof(struct mx_bounds) + MX_AT(bounds, lanes_off), l->j.t_u32);
@@ -150,6 +168,7 @@ static void share_checks(struct lw *l, struct lw_scalar_loop *p) {
   const struct ja *a = l->a;
   for (struct access *ac = p->access; ac < p->access + p->naccesses; ac++) {
     int64_t off, first_off;
+    if (ac->local) continue;
     ac->by_number = is_by_number(l, p, ac);
     ac->through = goes_through(l, ac, &off);
     ac->least = ac->through ? off : 0, ac->end = ac->least + ac->bytes;
@@ -221,6 +240,7 @@ static gcc_jit_rvalue *prepare_access(struct lw *l, struct lw_scalar_loop *p, st
   struct jx *j = &l->j;
   const struct ja *a = l->a;
   const struct lw_base *base = &l->based[ac->ins - a->ins];
+  if (ac->local) return NULL;
   if (ac->same) {
     ac->host = ac->same->host, ac->room = ac->same->room;
     share_room(l, p, ac);
@@ -265,6 +285,16 @@ static gcc_jit_rvalue *prepare_access(struct lw *l, struct lw_scalar_loop *p, st
   }
   return ac->always ? bad : NULL;
 }
+/* Where the lanes' local memory is. Returned: the condition that turns cannot access it. */
+static gcc_jit_rvalue *prepare_local(struct lw *l, struct lw_scalar_loop *p) {
+  struct jx *j = &l->j;
+  struct lw_local local;
+  lw_local_begin(l, 16, &local);
+  gcc_jit_rvalue *warp = jx_rv(lw_field(l, l->x, MX_AT(exec, sreg) + 8 * MX_SR_WARPID, j->t_u64));
+  p->local = jx_keep(j, U64(PLUS, local.all, U64(MULT, local.stride, U64(MULT, warp, lw_u64(l, l->a->image->lanes)))));
+  p->stride = local.stride, p->own = jx_local(j, j->t_u64);
+  return lw_either(l, local.bad, IS(LT, local.stride, lw_u64(l, 16)));
+}
 /* The condition that two ranges which accesses may touch overlap, one of them being stored to; NULL: none can. A root
  * through which no access has been made has no range yet, and needs none. */
 static gcc_jit_rvalue *lie_together(struct lw *l, const struct lw_scalar_loop *p) {
@@ -299,7 +329,8 @@ static gcc_jit_rvalue *element_address(struct lw *l, const struct lw_scalar_loop
     const uint64_t off = lw_offset(l, ld->at + 1, &variable);
     at = jx_keep(
         j, lw_address(l, ld->at, 0, variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off)).r[0]);
-    if (!ld->checked)
+    if (ld->local) outside = IS(GT, at, U64(MINUS, p->stride, lw_u64(l, ld->bytes)));
+    else if (!ld->checked)
       outside =
           IS(GE, U64(MINUS, ld->through ? lw_address(l, ld->at, 0, jv_k(j, MX_T_u64, 0)).r[0] : at, ld->lo), ld->room);
     if (ld->bytes > 1 && !ld->even) odd = IS(NE, U64(BITWISE_AND, at, lw_u64(l, ld->bytes - 1)), lw_u64(l, 0));
@@ -311,7 +342,8 @@ static gcc_jit_rvalue *element_address(struct lw *l, const struct lw_scalar_loop
     lw_split(l, never(l, wrong[k]), p->bailout, right);
     j->b = right;
   }
-  return jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, U64(PLUS, ld->host, at), j->t_pu8));
+  gcc_jit_rvalue *from = ld->local ? jx_rv(p->own) : ld->host;
+  return jx_keep(j, gcc_jit_context_new_bitcast(j->c, NULL, U64(PLUS, from, at), j->t_pu8));
 }
 static void build_load(struct lw *l, const struct lw_scalar_loop *p, const struct access *ld) {
   struct jx *j = &l->j;
@@ -344,15 +376,31 @@ static void build_load(struct lw *l, const struct lw_scalar_loop *p, const struc
   j->b = behind;
 }
 
-/* Records the store: its address, its place in the machine's order, its size, and the value. */
-static void build_store(struct lw *l, const struct lw_scalar_loop *p, const struct access *ac) {
+/* Stores the elements' values one behind another. */
+static void put_elements(struct lw *l, const struct access *ac, gcc_jit_rvalue *to, uint64_t off) {
   struct jx *j = &l->j;
   const struct mx_row_access row = mx__row_access[ac->ins->op];
   const unsigned bits = jx_bitsof(row.type);
   gcc_jit_type *cell = bits == 64 ? j->t_u64 : bits == 32 ? j->t_u32 : bits == 16 ? j->t_u16 : j->t_u8;
-  gcc_jit_block *behind = lw_new_block(l, "behind"), *room = lw_new_block(l, "room");
+  for (unsigned e = 0; e < row.elements; e++) {
+    const jv v = lw_source(l, 2 + e, 0, row.type);
+    jx_set(j, lw_field(l, to, off + (uint64_t)e * (bits / 8), cell),
+           cast(l, jx_bits(j, jx_vector(j, bits == 64), v.r[0]), cell));
+  }
+}
+/* Records the store: its address, its place in the machine's order, its size, and the value. Or makes it at once. */
+static void build_store(struct lw *l, const struct lw_scalar_loop *p, const struct access *ac) {
+  struct jx *j = &l->j;
+  gcc_jit_block *behind = lw_new_block(l, "behind"), *room = NULL;
   if (mx_w_guard(*ac->ins->w) != MX_GUARD_NONE) lw_if_any(l, j->isa->mask_any(j, lw_guard(l, 0)), 0, behind);
   gcc_jit_rvalue *address = element_address(l, p, ac);
+  if (ac->local) {
+    put_elements(l, ac, address, 0);
+    lw_go(l, behind);
+    j->b = behind;
+    return;
+  }
+  room = lw_new_block(l, "room");
   lw_split(l, never(l, IS(EQ, jx_rv(p->kept), p->kept_end)), p->bailout, room);
   j->b = room;
   gcc_jit_rvalue *to = gcc_jit_context_new_bitcast(j->c, NULL, jx_rv(p->kept), j->t_pu8);
@@ -363,11 +411,7 @@ static void build_store(struct lw *l, const struct lw_scalar_loop *p, const stru
          U64(BITWISE_OR, U64(LSHIFT, jx_rv(p->left), lw_u64(l, MX_KEPT_LEFT)),
              U64(BITWISE_OR, jx_rv(p->lane), lw_u64(l, what))));
   if (ac->bytes < 8) jx_set(j, lw_field(l, to, MX_AT(kept_store, value), j->t_u64), lw_u64(l, 0));
-  for (unsigned e = 0; e < row.elements; e++) {
-    const jv v = lw_source(l, 2 + e, 0, row.type);
-    jx_set(j, lw_field(l, to, MX_AT(kept_store, value) + (uint64_t)e * (bits / 8), cell),
-           cast(l, jx_bits(j, jx_vector(j, bits == 64), v.r[0]), cell));
-  }
+  put_elements(l, ac, to, MX_AT(kept_store, value));
   jx_set(j, p->kept, U64(PLUS, jx_rv(p->kept), lw_u64(l, sizeof(struct mx_kept_store))));
   lw_go(l, behind);
   j->b = behind;
@@ -425,6 +469,7 @@ static void begin_turn(struct lw *l, struct lw_scalar_loop *p) {
     else v = jx_rv(spill_cell_of_lane(l, p, s));
     lw_set_one(l, s, v);
   }
+  if (p->nlocal) jx_set(j, p->own, U64(PLUS, p->local, U64(MULT, p->stride, jx_rv(p->lane))));
   jx_set(j, p->left, jx_rv(p->iterations));
   lw_go(l, p->body);
 }
@@ -836,6 +881,7 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
     gcc_jit_rvalue *unknown = prepare_access(one, p, &p->access[k]);
     if (unknown) bad = lw_either(one, bad, unknown);
   }
+  if (p->nlocal) bad = lw_either(one, bad, prepare_local(one, p));
   if (p->nstores) {
     gcc_jit_rvalue *overlap = lie_together(one, p);
     if (overlap) bad = lw_either(one, bad, overlap);
@@ -843,6 +889,13 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
     lw_split(one, lw_rare(one, bad), unmeasured, distinct);
     one->j.b = distinct;
     bad = keep_stores(one, p);
+  }
+  if (p->nlocal_stores) {
+    gcc_jit_block *copy = lw_new_block(one, "copy");
+    lw_split(one, lw_rare(one, bad), unmeasured, copy);
+    one->j.b = copy;
+    p->local_copy = jx_keep(&one->j, lw_call_help(one, MX_AT(jit_help, keep_local), one->t_keep, 0, NULL));
+    bad = IS(EQ, p->local_copy, gcc_jit_context_null(j->c, j->t_pu8));
   }
   lw_split(one, lw_rare(one, bad), unmeasured, good);
   turn_to(l, one);
@@ -863,6 +916,11 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   memcpy(one->floats, p->floats_out, 8 * a->words);
   put_back(one, p, next, behind);
   one->j.b = p->bailout;
+  if (p->nlocal_stores) {
+    gcc_jit_rvalue *args[] = {gcc_jit_context_new_bitcast(j->c, NULL, p->local_copy, j->t_ptr)};
+    gcc_jit_block_add_eval(one->j.b, NULL,
+                           lw_call_help(one, MX_AT(jit_help, restore_local), one->t_make_kept, 1, args));
+  }
   jx_set(&one->j, off_count(one, p), jx_int(j, j->t_u32, TIMES_OFF));
   lw_go(one, unmeasured);
   one->j.b = unmeasured;

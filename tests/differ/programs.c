@@ -342,13 +342,23 @@ static void moved_on_one_way(struct maker *k) {
   word_at(k, index);
 }
 
-/* A loop that only computes, mostly with full words, and reads: its lanes may run one by one. Now and then there is
- * another way out. */
+/* A word of local memory at a place that a value gives, now and then outside of it, is changed and stored again. */
+static void own_word(struct maker *k) {
+  const unsigned index = N32 + below(k, HALVES), word = below(k, N32), begin = k->called ? OWN : number(k, 0);
+  PUT(MX_AND_32, 0, index, below(k, N32), number(k, below(k, 40) ? 15 : 0x1FFFFF));
+  PUT(MX_MAD_WIDE_U32, 0, REACH, index, number(k, 4), begin);
+  PUT(MX_LD_B32, 4 * MX_LOCAL, word, REACH, number(k, 0));
+  PUT(MX_ADD_U32, 0, word, word, below(k, N32));
+  PUT(MX_ST_B32, 4 * MX_LOCAL, REACH, number(k, 0), word);
+}
+/* A loop that only computes, mostly with full words, reads, and may write local memory: its lanes may run one by one.
+ * Now and then there is another way out. */
 static void reading_loop(struct maker *k, unsigned depth) {
   const unsigned counter = COUNTER + depth, n = 1 + below(k, 3);
   uint32_t out = 0;
   PUT(MX_AND_32, 0, counter, below(k, N32), number(k, 15));
   const uint32_t top = k->f->ncode;
+  if (!below(k, 3)) own_word(k);
   for (unsigned i = 0; i < 2 + n; i++) {
     const bool load = i == 0 || i == n;
     unsigned op;

@@ -127,9 +127,16 @@ static uint32_t tell_accessed(struct mx_exec *x, const struct mx_jit_state *s, u
                               uint64_t number, uint32_t one) {
   return x->launch->probe->accessed(x, s, ins, mask, number, one);
 }
-const struct mx_jit_help mx__jit_help = {
-    fall_back,    shape, tell_diverged, tell_accessed, mx__async_wait_of_all, mx__kept_stores, mx__kept_stores_make,
-    mx__loop_took};
+const struct mx_jit_help mx__jit_help = {fall_back,
+                                         shape,
+                                         tell_diverged,
+                                         tell_accessed,
+                                         mx__async_wait_of_all,
+                                         mx__kept_stores,
+                                         mx__kept_stores_make,
+                                         mx__loop_took,
+                                         mx__local_keep,
+                                         mx__local_restore};
 
 /* The worker's spill area, for code of any function. */
 static unsigned char *spill_area_of(struct mx_exec *x, const struct mx_jit_code *code) {

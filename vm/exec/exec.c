@@ -88,6 +88,7 @@ void mx__exec_done(struct mx_exec *x) {
   free(x->bounds);
   free(x->spill_area);
   free(x->kept);
+  free(x->kept_local);
   free(x->lane_tables);
 }
 

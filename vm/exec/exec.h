@@ -259,6 +259,7 @@ struct mx_exec {
   unsigned char *spill_area; /* where compiled code finds and leaves its values: see jitabi.h */
   size_t spill_bytes;
   struct mx_kept_stores *kept;                          /* stores of lanes that run one by one: lane_loops.h; or NULL */
+  unsigned char *kept_local;                            /* for the same, a copy of local memory; or NULL */
   struct mx_probed_worker *probed;                      /* a tool's data about this worker: hooks.h */
   _Alignas(64) unsigned char tmp[8 * MX_MAX_LANES * 4]; /* results before blending; lane arrays for helpers */
 };

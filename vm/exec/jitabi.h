@@ -186,10 +186,13 @@ struct mx_jit_help {
   uint32_t (*wait)(struct mx_exec *x, uint32_t n);
   /* For lanes that run one by one, see lane_loops.h. keep: where MX_KEPT_STORES stores can be recorded; NULL: nowhere.
    * make_kept: makes the recorded stores up to `end`. took: a loop, known by the bounds cache `number`, has run so many
-   * rounds in this form since the time stamp counter was `since`. */
+   * rounds in this form since the time stamp counter was `since`. keep_local: copies the warp's local memory; NULL: not
+   * possible. restore_local: puts such a copy back. */
   unsigned char *(*keep)(struct mx_exec *x);
   void (*make_kept)(struct mx_exec *x, void *end);
   void (*took)(struct mx_exec *x, uint32_t number, uint32_t form, uint64_t since, uint64_t rounds);
+  unsigned char *(*keep_local)(struct mx_exec *x);
+  void (*restore_local)(struct mx_exec *x, void *copy);
 };
 
 struct mx_jit_code;
@@ -342,6 +345,8 @@ static inline bool mx__jit_has_room(const struct mx_frame *f, const struct mx_ji
   X(jit_help, keep) \
   X(jit_help, make_kept) \
   X(jit_help, took) \
+  X(jit_help, keep_local) \
+  X(jit_help, restore_local) \
   X(kept_store, host) \
   X(kept_store, key) \
   X(kept_store, value) \

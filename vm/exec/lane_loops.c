@@ -5,6 +5,7 @@
  * and now and then tries the slower one again. */
 #include "lane_loops.h"
 
+#include "block.h"
 #include "exec.h"
 
 #include <stdbool.h>
@@ -106,6 +107,26 @@ void mx__kept_stores_make(struct mx_exec *x, void *end) {
     default: memcpy(to, s->value, 16); break;
     }
   }
+}
+
+/* ---- local memory -----------------------------------------------------------------------------------------------*/
+#define MOST_LOCAL ((uint64_t)64 << 10) /* of a warp: a copy of more would take longer than most loops */
+
+static unsigned char *local_of_warp(const struct mx_exec *x, uint64_t *size) {
+  *size = x->local_stride * x->lanes;
+  return x->block->local ? x->block->local + x->local_stride * x->lanes * x->sreg[MX_SR_WARPID] : NULL;
+}
+unsigned char *mx__local_keep(struct mx_exec *x) {
+  uint64_t size;
+  const unsigned char *from = local_of_warp(x, &size);
+  if (!from || x->local_stride > MOST_LOCAL / MX_MAX_LANES) return NULL;
+  if (!x->kept_local) x->kept_local = malloc(MOST_LOCAL);
+  return x->kept_local ? memcpy(x->kept_local, from, size) : NULL;
+}
+void mx__local_restore(struct mx_exec *x, void *copy) {
+  uint64_t size;
+  unsigned char *to = local_of_warp(x, &size);
+  memcpy(to, copy, size);
 }
 
 /* ---- times ------------------------------------------------------------------------------------------------------*/

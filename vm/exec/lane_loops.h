@@ -25,6 +25,11 @@ unsigned char *mx__kept_stores(struct mx_exec *x);
 /* Makes those up to `end`. */
 void mx__kept_stores_make(struct mx_exec *x, void *end);
 
+/* Copies the local memory of the warp, which turns store to, in case that they have to be undone; NULL: there is too
+ * much of it, or none. mx__local_restore: puts that back. */
+unsigned char *mx__local_keep(struct mx_exec *x);
+void mx__local_restore(struct mx_exec *x, void *copy);
+
 /* A loop of which bounds cache `number` knows (struct mx_bounds, lanes_off) has gone round so many times since the
  * clock said `since`: together, or lane by lane. */
 enum { MX_LOOP_BY_LANES, MX_LOOP_TOGETHER };
