@@ -154,6 +154,11 @@ void lw_edge(struct lw *l, uint32_t to, bool backward) {
   go_on(l, to, copy_set(a, b->pending), copy_set(a, b->open), false);
 }
 
+void lw_edge_apart(struct lw *l, uint32_t to) {
+  const struct ja_block *b = &l->a->blocks[l->block];
+  go_on(l, to, copy_set(l->a, b->pending), copy_set(l->a, b->open), true);
+}
+
 /* ---- branches -------------------------------------------------------------------------------------------*/
 /* A hidden branch that lanes t take and lanes n do not, where neither mask is empty. */
 static void part(struct lw *l, gcc_jit_rvalue *const *t, gcc_jit_rvalue *const *n, uint32_t done, bool back) {

@@ -379,11 +379,13 @@ gcc_jit_lvalue *lw_last_cell(struct lw *l);
  * there. */
 void lw_instruction(struct lw *l, const struct ja_block *b, uint32_t k, uint64_t *live);
 bool lw_can_defer(const struct lw *l, uint32_t k, const struct ja_block *b, const uint64_t *live);
-/* edges.c. lw_edge: from the current block to another one. lw_branch, lw_jump: the branch that ends the current
- * block, or the one through a table.
- * lw_convert: brings slots into the forms that block `to` expects. lw_empty_masks: clears the masks that other code may
- * test in block `to`, except those of the sets, which hold lanes. lw_pending, lw_expected: a block's masks. */
+/* edges.c. lw_edge: from the current block to another one. lw_edge_apart: the same for lanes of cm[] that have
+ * diverged, where all masks are up to date and a block that comes before has lanes, or this one. lw_branch, lw_jump:
+ * the branch that ends the current block, or the one through a table. lw_convert: brings slots into the forms that
+ * block `to` expects. lw_empty_masks: clears the masks that other code may test in block `to`, except those of the
+ * sets, which hold lanes. lw_pending, lw_expected: a block's masks. */
 void lw_edge(struct lw *l, uint32_t to, bool backward);
+void lw_edge_apart(struct lw *l, uint32_t to);
 void lw_branch(struct lw *l);
 void lw_jump(struct lw *l);
 /* sides.c. lw_sides_begin: to be called when a block begins; finds from which instruction on, up to its last one, it

@@ -53,11 +53,18 @@ static bool comes_always(const struct ja *a, const struct lw_scalar_loop *p, uin
       if (a->blocks[p->block[k]].succ[n] == p->head && !jg_dominates(a, b, p->block[k])) return false;
   return true;
 }
+/* Whether lanes that have left by each exit may wait there while others are in the loop. */
+static bool waits_at_exits(const struct ja *a, const struct lw_scalar_loop *p) {
+  const struct ja_block *h = &a->blocks[p->head];
+  bool all = p->join != JA_NONE && ja_has(h->open, p->join);
+  for (unsigned e = 0; e < p->nexits; e++) all &= ja_has(h->pending, p->exit[e]);
+  return all;
+}
 /* Lists the loop's blocks in the order of a round: the header, then the others in the machine's order. All exits of the
- * loop must lead to one block that comes later. */
+ * loop must lead to blocks that come later, and where lanes leave at different times, all must meet at one place. */
 static bool find_round(const struct ja *a, const struct ja_loop *loop, struct lw_scalar_loop *p) {
   uint32_t parts = 0;
-  p->head = loop->head, p->behind = JA_NONE;
+  p->head = loop->head, p->join = JA_NONE;
   if (!p->head) return false;
   p->block[p->nblocks++] = p->head;
   for (uint32_t k = 0; k < a->nblocks; k++) {
@@ -77,8 +84,10 @@ static bool find_round(const struct ja *a, const struct ja_loop *loop, struct lw
       const uint32_t to = bl->succ[n];
       if (sl_branches_back(a, b, to)) p->backward[p->nbacks++] = b, p->back = k;
       if (!ja_has(loop->body, to)) {
-        if (p->behind != JA_NONE && p->behind != to) return false;
-        p->behind = to;
+        if (sl_exit_to(p, to) == MOST_EXITS) {
+          if (p->nexits == MOST_EXITS || a->blocks[to].turn <= a->blocks[p->head].turn) return false;
+          p->exit[p->nexits++] = to;
+        }
         p->chain &= !sl_branches_back(a, b, to);
         continue;
       }
@@ -92,11 +101,13 @@ static bool find_round(const struct ja *a, const struct ja_loop *loop, struct lw
   for (uint32_t k = 0; k < p->nblocks; k++) { /* lanes that diverge must meet again in the loop, or behind it */
     const uint32_t b = p->block[k], join = a->blocks[b].divergent ? ja_join_of(a, b) : p->head;
     if (join < a->nblocks && ja_has(loop->body, join)) continue;
-    if (join != p->behind) return false;
+    if (join >= a->nblocks || (p->join != JA_NONE && join != p->join)) return false;
+    p->join = join;
     p->inner_exits |= !comes_always(a, p, b);
   }
   p->chain &= p->nbacks == 1;
-  return parts && p->nbacks && p->behind != JA_NONE && a->blocks[p->behind].turn > a->blocks[p->head].turn &&
+  if (p->nexits == 1 && p->join == JA_NONE) p->join = p->exit[0]; /* all lanes leave together */
+  return parts && p->nbacks && p->nexits && (p->nexits > 1 ? waits_at_exits(a, p) : p->join == p->exit[0]) &&
          p->nblocks + p->nbacks <= MOST_BITS;
 }
 
@@ -427,7 +438,7 @@ static void find_unclean(const struct ja *a, struct lw_scalar_loop *p) {
 
 /* ---- slots ------------------------------------------------------------------------------------------------------*/
 static void find_slots(const struct ja *a, struct lw_scalar_loop *p) {
-  const struct ja_block *h = &a->blocks[p->head], *end = &a->blocks[p->behind];
+  const struct ja_block *h = &a->blocks[p->head];
   uint64_t *sets = lw_need(8 * 4 * (size_t)a->words), *written = sets;
   uint32_t s[JA_MAX_TOUCH];
   p->in = sets + a->words, p->out = p->in + a->words, p->moved = p->out + a->words;
@@ -438,18 +449,24 @@ static void find_slots(const struct ja *a, struct lw_scalar_loop *p) {
     }
   for (uint32_t w = 0; w < a->words; w++) {
     p->in[w] = (p->in[w] | written[w]) & h->live_in[w];
-    p->out[w] = written[w] & (h->live_in[w] | end->live_in[w]);
+    for (unsigned e = 0; e < p->nexits; e++) p->out[w] |= written[w] & a->blocks[p->exit[e]].live_in[w];
+    p->out[w] |= written[w] & h->live_in[w];
     p->moved[w] = written[w] & h->live_in[w] & h->uni_in[w];
   }
 }
 /* Whether the loop uses slots that this form does not support. */
 static bool has_odd_slots(const struct lw *l, const struct lw_scalar_loop *p) {
-  const struct ja_block *head = &l->a->blocks[p->head], *end = &l->a->blocks[p->behind];
-  for (uint32_t s = 0; s < l->a->nslots; s++)
-    if (ja_has(p->out, s) && ((ja_has(end->live_in, s) && (ja_has(end->uni_in, s) || ja_has(p->moved, s) ||
-                                                           end->ramp_in[s] || lw_shape_asked(l, s, p->behind))) ||
-                              (ja_has(head->live_in, s) && head->ramp_in[s])))
-      return true;
+  const struct ja_block *head = &l->a->blocks[p->head];
+  for (uint32_t s = 0; s < l->a->nslots; s++) {
+    if (!ja_has(p->out, s)) continue;
+    if (ja_has(head->live_in, s) && head->ramp_in[s]) return true;
+    for (unsigned e = 0; e < p->nexits; e++) {
+      const struct ja_block *end = &l->a->blocks[p->exit[e]];
+      if (ja_has(end->live_in, s) &&
+          (ja_has(end->uni_in, s) || ja_has(p->moved, s) || end->ramp_in[s] || lw_shape_asked(l, s, p->exit[e])))
+        return true;
+    }
+  }
   return false;
 }
 

@@ -11,6 +11,7 @@ enum {
   MOST_INSTRUCTIONS = 320,
   MOST_ACCESSES = 48, /* enough for a loop that was unrolled eight times */
   MOST_ROOTS = 12,
+  MOST_EXITS = 4,
   MOST_BITS = 64, /* how many events of a round can be noted */
   MOST_ROUNDS = MX_SLICE,
 };
@@ -36,10 +37,12 @@ struct access {
 };
 struct lw_scalar_loop {
   gcc_jit_block *start;
-  struct lw one;                        /* the function's state for code of one lane: slots are scalars */
-  bool one_by_one;                      /* code for one lane is being built */
-  bool beside;                          /* slots live in memory, and turns use second cells beside the slots' own */
-  uint32_t head, behind;                /* the loop's header; the block to which it exits */
+  struct lw one;   /* the function's state for code of one lane: slots are scalars */
+  bool one_by_one; /* code for one lane is being built */
+  bool beside;     /* slots live in memory, and turns use second cells beside the slots' own */
+  uint32_t head;   /* the loop's header */
+  /* the blocks to which it exits; if they are several, where lanes that leave the loop meet again */
+  uint32_t nexits, exit[MOST_EXITS], join;
   uint32_t nblocks, block[MOST_BLOCKS]; /* in the order of a round */
   bool chain;                           /* each of these goes on to the next one or leaves the loop */
   uint32_t back;                        /* if `chain`: the block that ends in the round's only backward branch */
@@ -72,6 +75,9 @@ struct lw_scalar_loop {
   gcc_jit_lvalue **begin;   /* by slot: the value with which turns begin, if it is uniform; a predicate as bits */
   gcc_jit_lvalue **end;     /* by slot of moved: its value in the lanes that are still in the loop */
   gcc_jit_lvalue *todo, *rest, *lane, *iterations, *left, *turn, *longest;
+  /* of several exits: the lanes that have left by each; where the first lane's turn ended, UINT64_MAX before the first
+   * one; not 0: another lane's turn ended elsewhere */
+  gcc_jit_lvalue *left_by[MOST_EXITS], *place, *first_place, *apart;
   gcc_jit_lvalue *entered;       /* not 0: code was entered in the loop's middle, and has not come to the header yet */
   gcc_jit_lvalue *since, *slice; /* when the loop began (0: it is not being measured); the slice at that time */
   /* not chain: which blocks and backward branches were seen, by round and in the current one */
@@ -87,10 +93,19 @@ struct lw_scalar_loop {
 /* Follows which slots are floats, by p->float_results: where it is guarded, an instruction leaves them as they are. */
 void sl_float_step(const struct ja *a, const struct lw_scalar_loop *p, const struct ja_ins *i, uint64_t *floats);
 
+/* scalar_exits.c: all lanes have had their turns, and their slots' values are in place. */
+void sl_leave_loop(struct lw *l, struct lw_scalar_loop *p);
+
 static inline uint32_t sl_number_of(const struct lw_scalar_loop *p, uint32_t block) {
   uint32_t n = 0;
   while (n < p->nblocks && p->block[n] != block) n++;
   return n;
+}
+/* The number of the exit to a block; MOST_EXITS: it is none. */
+static inline unsigned sl_exit_to(const struct lw_scalar_loop *p, uint32_t block) {
+  for (unsigned e = 0; e < p->nexits; e++)
+    if (p->exit[e] == block) return e;
+  return MOST_EXITS;
 }
 /* Whether the block's last instruction is a branch to block `to` that is backward in the text. */
 static inline bool sl_branches_back(const struct ja *a, uint32_t b, uint32_t to) {

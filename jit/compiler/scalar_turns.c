@@ -90,7 +90,7 @@ static void took(struct lw *l, struct lw_scalar_loop *p, unsigned form) {
 void lw_scalar_loops_left(struct lw *l, uint32_t to) {
   for (uint32_t k = 0; k < l->a->nloops; k++) {
     struct lw_scalar_loop *p = l->scalar_loops[l->a->loops[k].head];
-    if (!p || p->behind != to || !ja_has(l->a->loops[k].body, l->block) || p->one_by_one) continue;
+    if (!p || sl_exit_to(p, to) == MOST_EXITS || !ja_has(l->a->loops[k].body, l->block) || p->one_by_one) continue;
     gcc_jit_block *measured = lw_new_block(l, "measured"), *on = lw_new_block(l, "behind");
     lw_split(l, lw_rare(l, IS(NE, jx_rv(p->since), lw_u64(l, 0))), measured, on);
     l->j.b = measured;
@@ -473,17 +473,23 @@ static void begin_turn(struct lw *l, struct lw_scalar_loop *p) {
   jx_set(j, p->left, jx_rv(p->iterations));
   lw_go(l, p->body);
 }
-/* Ends the turn: after block number n of the round, or, with n < 0, because the slice is used up. */
-static void end_turn(struct lw *l, struct lw_scalar_loop *p, int n) {
+/* Ends the turn: after block number n of the round, by an exit, or, with n < 0, because the slice is used up. */
+static void end_turn(struct lw *l, struct lw_scalar_loop *p, int n, unsigned exit) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *rounds = U64(MINUS, jx_rv(p->iterations), jx_rv(p->left));
-  clean(l, p, p->out, n < 0 ? p->head : p->behind);
-  if (n >= 0) clean(l, p, p->out, p->head);
+  clean(l, p, p->out, p->head);
+  for (unsigned e = 0; e < p->nexits && n >= 0; e++) clean(l, p, p->out, p->exit[e]);
   turn_kinds(l, p->out, p->floats_out);
   if (!p->chain && n >= 0) note_round(l, p);
   jx_set(j, p->turn,
          p->chain ? U64(PLUS, U64(MULT, rounds, lw_u64(l, p->nblocks)), lw_u64(l, (uint64_t)(n + 1)))
                   : U64(PLUS, rounds, lw_u64(l, n >= 0)));
+  if (p->nexits > 1) {
+    gcc_jit_rvalue *place = U64(PLUS, U64(MULT, rounds, lw_u64(l, p->nblocks)), lw_u64(l, n < 0 ? 0 : (uint64_t)n));
+    jx_set(j, p->place, place);
+    if (n >= 0)
+      jx_set(j, p->left_by[exit], U64(BITWISE_OR, jx_rv(p->left_by[exit]), U64(LSHIFT, lw_u64(l, 1), jx_rv(p->lane))));
+  }
   if (n < 0) {
     jx_set(j, p->rest, U64(BITWISE_OR, jx_rv(p->rest), U64(LSHIFT, lw_u64(l, 1), jx_rv(p->lane))));
     for (uint32_t s = 0; s < l->a->nslots; s++)
@@ -510,6 +516,15 @@ static void put_back(struct lw *l, struct lw_scalar_loop *p, gcc_jit_block *next
     jx_set(j, p->longest, jx_rv(p->turn));
     lw_go(l, other);
     j->b = other;
+  }
+  if (p->nexits > 1) {
+    gcc_jit_block *first = lw_new_block(l, "first"), *other = lw_new_block(l, "other");
+    lw_split(l, IS(EQ, jx_rv(p->first_place), lw_u64(l, UINT64_MAX)), first, other);
+    j->b = first;
+    jx_set(j, p->first_place, jx_rv(p->place));
+    lw_go(l, other);
+    j->b = other;
+    jx_set(j, p->apart, U64(BITWISE_OR, jx_rv(p->apart), U64(BITWISE_XOR, jx_rv(p->place), jx_rv(p->first_place))));
   }
   jx_set(j, p->todo, lw_but_lowest(l, jx_rv(p->todo)));
   lw_split(l, IS(NE, jx_rv(p->todo), lw_u64(l, 0)), next, behind);
@@ -572,8 +587,9 @@ static void go_to(struct lw *l, struct lw_scalar_loop *p, unsigned n, uint32_t t
     while (p->backward[k] != p->block[n]) k++;
     see(l, p, 1ull << (p->nblocks + k), true);
   }
-  if (to == p->behind) {
-    end_turn(l, p, (int)n);
+  const unsigned exit = sl_exit_to(p, to);
+  if (exit < MOST_EXITS) {
+    end_turn(l, p, (int)n, exit);
     return;
   }
   clean(l, p, NULL, to);
@@ -588,7 +604,7 @@ static void go_to(struct lw *l, struct lw_scalar_loop *p, unsigned n, uint32_t t
   jx_set(j, p->left, U64(MINUS, jx_rv(p->left), lw_u64(l, 1)));
   lw_split(l, IS(NE, jx_rv(p->left), lw_u64(l, 0)), p->body, over);
   j->b = over;
-  end_turn(l, p, -1);
+  end_turn(l, p, -1, MOST_EXITS);
 }
 /* Builds block number n of a round. */
 static void build_block(struct lw *l, struct lw_scalar_loop *p, unsigned n, const struct access **access) {
@@ -751,58 +767,6 @@ static void count(struct lw *l, const struct lw_scalar_loop *p) {
   gcc_jit_lvalue *slice = lw_field(l, l->x, MX_AT(exec, slice), j->t_int);
   jx_set(j, slice, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), cast(l, back, j->t_int)));
 }
-/* Some lanes have left the loop, those of `rest` have not and go on, as behind a divergent branch. */
-static void part_from(struct lw *l, struct lw_scalar_loop *p) {
-  struct jx *j = &l->j;
-  gcc_jit_rvalue *left[LW_CHUNKS];
-  for (unsigned c = 0; c < l->nc; c++) {
-    gcc_jit_rvalue *rest = jx_keep(j, j->isa->mask_of(j, jx_rv(p->rest), j->w * c));
-    left[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, rest, jx_rv(l->cm[c])));
-  }
-  gcc_jit_block *some = lw_new_block(l, "left"), *on = lw_new_block(l, "rest");
-  lw_split(l, lw_any(l, left), some, on);
-  j->b = some;
-#define ADD(to_, m_) jx_set(j, to_, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, jx_rv(to_), m_))
-  for (unsigned c = 0; c < l->nc; c++) {
-    ADD(lw_expected(l, p->behind)[c], jx_rv(l->cm[c]));
-    ADD(lw_pending(l, p->behind)[c], left[c]);
-    jx_set(j, l->cm[c], jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, jx_rv(l->cm[c]), left[c]));
-  }
-#undef ADD
-  lw_go(l, on);
-  j->b = on;
-}
-static void leave_loop(struct lw *l, struct lw_scalar_loop *p) {
-  const struct ja *a = l->a;
-  struct jx *j = &l->j;
-  const uint32_t head = p->head;
-  const struct ja_block *h = &a->blocks[head], *end = &a->blocks[p->behind];
-  gcc_jit_block *some = lw_new_block(l, "some"), *none = lw_new_block(l, "none");
-  lw_split(l, lw_rare(l, IS(NE, jx_rv(p->rest), lw_u64(l, 0))), some, none);
-  j->b = none;
-  for (uint32_t s = 0; s < a->nslots; s++)
-    if (ja_has(p->out, s)) {
-      ja_del(l->uni, s);
-      l->ramps[s] = 0;
-      if (!ja_has(end->raw_in, s)) ja_del(l->raw, s);
-    }
-  lw_edge(l, p->behind, false);
-  memcpy(l->uni, h->uni_in, 8 * a->words), memcpy(l->raw, h->raw_in, 8 * a->words);
-  memcpy(l->ramps, h->ramp_in, sizeof *l->ramps * a->nslots);
-  j->b = some;
-  part_from(l, p);
-  for (uint32_t s = 0; s < a->nslots; s++) {
-    if (!ja_has(p->out, s)) continue;
-    if (ja_has(p->moved, s)) {
-      const unsigned cls = lw_class(a, s);
-      gcc_jit_rvalue *v = jx_rv(p->end[s]);
-      jx_set(j, lw_one(l, s),
-             cls == MX_PRED ? j->isa->mask_fill(j, cast(l, v, j->t_u64)) : j->isa->broadcast(j, cls == MX_R64, v));
-    } else lw_shape_enter(l, s, head);
-  }
-  lw_go(l, l->head[head]);
-}
-
 void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
@@ -835,6 +799,9 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   memcpy(one->flt, l->flt, 8 * a->words), memcpy(one->raw, l->raw, 8 * a->words);
   gcc_jit_lvalue **const locals[] = {&p->todo, &p->rest, &p->lane, &p->iterations, &p->left, &p->turn, &p->longest};
   for (size_t k = 0; k < sizeof locals / sizeof *locals; k++) *locals[k] = jx_local(j, j->t_u64);
+  for (unsigned e = 0; e < p->nexits && p->nexits > 1; e++) p->left_by[e] = jx_local(j, j->t_u64);
+  if (p->nexits > 1)
+    p->place = jx_local(j, j->t_u64), p->first_place = jx_local(j, j->t_u64), p->apart = jx_local(j, j->t_u64);
   if (!p->chain) {
     gcc_jit_type *rounds = gcc_jit_context_new_array_type(j->c, NULL, j->t_u64, MOST_ROUNDS);
     if (!l->visits) l->visits = jx_local(j, rounds);
@@ -908,6 +875,10 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   if (p->nbacks > 1) turns = jx_op(j, GCC_JIT_BINARY_OP_DIVIDE, j->t_int, turns, jx_int(j, j->t_int, p->nbacks));
   jx_set(j, p->iterations, cast(l, turns, j->t_u64));
   jx_set(j, p->rest, lw_u64(l, 0)), jx_set(j, p->longest, lw_u64(l, 0));
+  if (p->nexits > 1) {
+    for (unsigned e = 0; e < p->nexits; e++) jx_set(j, p->left_by[e], lw_u64(l, 0));
+    jx_set(j, p->first_place, lw_u64(l, UINT64_MAX)), jx_set(j, p->apart, lw_u64(l, 0));
+  }
   lw_go(l, next);
   turn_to(one, l)->j.b = next;
   begin_turn(one, p);
@@ -939,7 +910,7 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   count(l, p);
   took(l, p, MX_LOOP_BY_LANES);
   p->one_by_one = true;
-  leave_loop(l, p);
+  sl_leave_loop(l, p);
   p->one_by_one = false;
   for (unsigned n = 0; n < p->nblocks; n++) free(p->numbers_in[n]);
   free(sets), free(one->u), free(one->f), free(one->ramps);

@@ -342,6 +342,14 @@ static void moved_on_one_way(struct maker *k) {
   word_at(k, index);
 }
 
+static void some_rows(struct maker *k) {
+  for (unsigned n = below(k, 4); n--;) {
+    unsigned op;
+    do op = below(k, MX_OP_COUNT);
+    while (!may(k, op, true));
+    row(k, op, false);
+  }
+}
 /* A word of local memory at a place that a value gives, now and then outside of it, is changed and stored again. */
 static void own_word(struct maker *k) {
   const unsigned index = N32 + below(k, HALVES), word = below(k, N32), begin = k->called ? OWN : number(k, 0);
@@ -376,8 +384,13 @@ static void reading_loop(struct maker *k, unsigned depth) {
   PUT(MX_SUB_U32, 0, counter, counter, number(k, 1));
   PUT(MX_SETP_S32, 5, AGAIN, counter, number(k, 0));
   const uint32_t back = branch(k, AGAIN, false);
+  const bool other = out && below(k, 2), both = other && below(k, 2); /* the way out leads elsewhere */
+  if (other) some_rows(k);
+  const uint32_t end = both ? branch(k, MX_GUARD_NONE, false) : 0, to = k->f->ncode;
+  if (both) some_rows(k);
   aim(k, back, top, k->f->ncode);
-  if (out) aim(k, out, k->f->ncode, k->f->ncode);
+  if (out) aim(k, out, to, k->f->ncode);
+  if (both) aim(k, end, k->f->ncode, MX_PC_RET);
 }
 
 static const struct mx_slot_ref called_args[] = {{MX_R32, 0},  {MX_R32, 1},   {MX_R64, 0},    {MX_R64, 1},
@@ -503,14 +516,6 @@ static uint32_t meeting_place(const struct node *node, const uint64_t *after, un
   for (unsigned d = 0; d <= END; d++)
     if (others >> d & 1 && after[d] == others) return node[d].pc;
   return MX_PC_RET;
-}
-static void some_rows(struct maker *k) {
-  for (unsigned n = below(k, 4); n--;) {
-    unsigned op;
-    do op = below(k, MX_OP_COUNT);
-    while (!may(k, op, true));
-    row(k, op, false);
-  }
 }
 static void tangle(struct maker *k) {
   struct node node[END + 1] = {{0}};
