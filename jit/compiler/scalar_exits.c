@@ -9,9 +9,9 @@ static gcc_jit_rvalue *is_not_zero(struct lw *l, gcc_jit_lvalue *v) {
 /* The lanes that have left wait at the exits, and all are expected where they meet. left: these lanes. */
 static void wait_at_exits(struct lw *l, struct lw_scalar_loop *p, gcc_jit_rvalue *const *left) {
   struct jx *j = &l->j;
-  for (unsigned c = 0; c < l->nc; c++) ADD(lw_expected(l, p->join)[c], jx_rv(l->cm[c]));
+  for (unsigned c = 0; c < l->nc && p->join != JA_NONE; c++) ADD(lw_expected(l, p->join)[c], jx_rv(l->cm[c]));
   for (unsigned e = 0; e < p->nexits; e++)
-    for (unsigned c = 0; c < l->nc; c++)
+    for (unsigned c = 0; c < l->nc && p->waits[e]; c++)
       ADD(lw_pending(l, p->exit[e])[c],
           p->nexits == 1 ? left[c] : jx_keep(j, j->isa->mask_of(j, jx_rv(p->left_by[e]), j->w * c)));
 }
@@ -53,9 +53,23 @@ static void go_behind(struct lw *l, struct lw_scalar_loop *p) {
   }
   j->b = apart;
   wait_at_exits(l, p, NULL);
-  unsigned last = 0;
-  for (unsigned e = 1; e < p->nexits; e++)
-    if (l->a->blocks[p->exit[e]].turn > l->a->blocks[p->exit[last]].turn) last = e;
+  unsigned last = MOST_EXITS;
+  for (unsigned e = 0; e < p->nexits; e++) {
+    if (p->waits[e]) {
+      if (last == MOST_EXITS || l->a->blocks[p->exit[e]].turn > l->a->blocks[p->exit[last]].turn) last = e;
+      continue;
+    }
+    gcc_jit_block *here = lw_new_block(l, "exit"), *other = lw_new_block(l, "other");
+    lw_split(l, is_not_zero(l, p->left_by[e]), here, other);
+    j->b = here;
+    for (unsigned c = 0; c < l->nc; c++) jx_set(j, l->cm[c], j->isa->mask_of(j, jx_rv(p->left_by[e]), j->w * c));
+    lw_edge_apart(l, p->exit[e]);
+    j->b = other;
+  }
+  if (last == MOST_EXITS) { /* nobody comes here */
+    lw_edge(l, p->exit[0], false);
+    return;
+  }
   for (unsigned c = 0; c < l->nc; c++) jx_set(j, l->cm[c], jx_rv(lw_pending(l, p->exit[last])[c]));
   lw_edge_apart(l, p->exit[last]);
 }

@@ -53,12 +53,12 @@ static bool comes_always(const struct ja *a, const struct lw_scalar_loop *p, uin
       if (a->blocks[p->block[k]].succ[n] == p->head && !jg_dominates(a, b, p->block[k])) return false;
   return true;
 }
-/* Whether lanes that have left by each exit may wait there while others are in the loop. */
-static bool waits_at_exits(const struct ja *a, const struct lw_scalar_loop *p) {
+/* Finds at which exits lanes wait while others are in the loop. False: lanes meet elsewhere than the code knows. */
+static bool waits_at_exits(const struct ja *a, struct lw_scalar_loop *p) {
   const struct ja_block *h = &a->blocks[p->head];
-  bool all = p->join != JA_NONE && ja_has(h->open, p->join);
-  for (unsigned e = 0; e < p->nexits; e++) all &= ja_has(h->pending, p->exit[e]);
-  return all;
+  if (p->nexits == 1 && p->join == JA_NONE) p->join = p->exit[0]; /* all lanes leave together */
+  for (unsigned e = 0; e < p->nexits; e++) p->waits[e] = p->nexits == 1 || ja_has(h->pending, p->exit[e]);
+  return p->nexits == 1 ? p->join == p->exit[0] : p->join == JA_NONE || ja_has(h->open, p->join);
 }
 /* Lists the loop's blocks in the order of a round: the header, then the others in the machine's order. All exits of the
  * loop must lead to blocks that come later, and where lanes leave at different times, all must meet at one place. */
@@ -106,9 +106,7 @@ static bool find_round(const struct ja *a, const struct ja_loop *loop, struct lw
     p->inner_exits |= !comes_always(a, p, b);
   }
   p->chain &= p->nbacks == 1;
-  if (p->nexits == 1 && p->join == JA_NONE) p->join = p->exit[0]; /* all lanes leave together */
-  return parts && p->nbacks && p->nexits && (p->nexits > 1 ? waits_at_exits(a, p) : p->join == p->exit[0]) &&
-         p->nblocks + p->nbacks <= MOST_BITS;
+  return parts && p->nbacks && p->nexits && waits_at_exits(a, p) && p->nblocks + p->nbacks <= MOST_BITS;
 }
 
 /* Whether a row's meaning has a form for one lane. It is built in a scratch context that is never compiled. */

@@ -41,8 +41,9 @@ struct lw_scalar_loop {
   bool one_by_one; /* code for one lane is being built */
   bool beside;     /* slots live in memory, and turns use second cells beside the slots' own */
   uint32_t head;   /* the loop's header */
-  /* the blocks to which it exits; if they are several, where lanes that leave the loop meet again */
+  /* the blocks to which it exits, and where lanes meet that leave the loop at different times; JA_NONE: none do */
   uint32_t nexits, exit[MOST_EXITS], join;
+  bool waits[MOST_EXITS]; /* lanes may wait at that exit; at others all lanes that are still in the loop leave it */
   uint32_t nblocks, block[MOST_BLOCKS]; /* in the order of a round */
   bool chain;                           /* each of these goes on to the next one or leaves the loop */
   uint32_t back;                        /* if `chain`: the block that ends in the round's only backward branch */
