@@ -213,12 +213,30 @@ bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const ui
   return makes_float(i) || (i->o->opnd[0].type == MX_T_pred && mx__is_spelled(i->op, "setp"));
 }
 
+/* ---- branches through tables ---------------------------------------------------------------------------------*/
+/* Code for lanes that go to several targets has a comparison for each run of indices, and grows with the square of the
+ * number of targets: of one table, and of all tables of a function. */
+enum { MOST_TARGETS = 24, MOST_RUNS = 64, MOST_RUNS_OF_ALL = 128 };
+static bool jumps_apart(const struct mx_table *t, uint32_t *runs_of_all) {
+  uint32_t targets = 0, runs = 0;
+  for (uint32_t k = 0; k < t->ntargets && runs <= MOST_RUNS; k++) {
+    if (k && t->targets[k] == t->targets[k - 1]) continue;
+    bool first = true;
+    for (uint32_t n = 0; n < k; n++) first &= t->targets[n] != t->targets[k];
+    runs++, targets += first;
+  }
+  if (targets > MOST_TARGETS || runs > MOST_RUNS || *runs_of_all + runs > MOST_RUNS_OF_ALL) return false;
+  *runs_of_all += runs;
+  return true;
+}
+
 /* ---- blocks -----------------------------------------------------------------------------------------------*/
 static void find_blocks(struct ja *a) {
   const struct mx_func *f = a->f;
   bool *lead = ja_get(a, f->ncode + 1), *back = ja_get(a, f->ncode + 1);
   a->ins = ja_get(a, sizeof *a->ins * (f->ncode + 1));
   uint8_t *listed = a->checked ? ja_check_list(a) : NULL;
+  uint32_t runs = 0; /* of tables */
   lead[0] = true;
   for (uint32_t pc = 0; pc < f->ncode; pc += mx_w_length(f->code[pc])) {
     const mx_word w = f->code[pc];
@@ -244,6 +262,7 @@ static void find_blocks(struct ja *a) {
     if (i->op == MX_BRX) {
       const struct mx_table *t = &f->tables[mx_w_operand(i->w, 1)];
       i->jumps = t->ntargets && ja_does_jumps(a);
+      i->jumps_apart = i->jumps && jumps_apart(t, &runs);
       for (uint32_t k = 0; k < t->ntargets; k++) {
         lead[t->targets[k]] = lead[next] = true;
         if (t->targets[k] <= pc) back[t->targets[k]] = true;

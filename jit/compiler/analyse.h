@@ -42,7 +42,8 @@ struct ja_ins {
    * multiples of a row's lanes */
   bool of_places, of_multiples;
   bool by_checker, left; /* in checked code (checked.c): the checker's body does it; compiled code is left before it */
-  bool jumps;            /* brx.idx: compiled code itself goes to the targets (jumps.c) */
+  /* brx.idx: compiled code itself goes to the target; and to several, if it is not too much code */
+  bool jumps, jumps_apart;
   uint16_t op;
   const mx_word *w;
   const struct mx_op_info *o;
@@ -275,8 +276,11 @@ static inline bool ja_passes(const struct ja *a, const struct ja_ins *i) {
 static inline bool ja_moves_halves(const struct ja_ins *i) {
   return i->op == MX_MOV_128 || i->op == MX_PACK_128 || i->op == MX_UNPACK_128;
 }
-/* Whether control goes from it to the next instruction within compiled code, though the machine may be needed. */
-static inline bool ja_may_go_on(const struct ja_ins *i) { return ja_goes_on(i) || ja_waits_at_mbarrier(i); }
+/* Whether control goes from it to the next instruction within compiled code, though the machine may be needed: also at
+ * a guarded exit, where that holds for no lane. */
+static inline bool ja_may_go_on(const struct ja_ins *i) {
+  return ja_goes_on(i) || ja_waits_at_mbarrier(i) || (i->op == MX_EXIT && mx_w_guard(*i->w) != MX_GUARD_NONE);
+}
 
 /* Runs a statement for every block s_ that control may reach from block b_, targets of tables included. */
 #define JA_FOR_SUCC(a_, b_, s_, ...) \

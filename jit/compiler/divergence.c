@@ -78,7 +78,7 @@ static bool can_hide(const struct ja *a, uint32_t b) {
   const struct ja_block *bl = &a->blocks[b];
   const uint32_t join = ja_join_of(a, b);
   const bool jumps = a->ins[bl->end - 1].jumps;
-  if (bl->nsucc != 2 && !jumps) return false;
+  if (bl->nsucc != 2 && !a->ins[bl->end - 1].jumps_apart) return false;
   if (jumps) JA_FOR_SUCC(a, b, s, if (a->blocks[s].turn <= bl->turn) return false);
   if (join >= a->nblocks) return true;
   uint64_t *seen = calloc(a->bwords, 8);
