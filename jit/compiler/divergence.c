@@ -72,14 +72,11 @@ uint32_t ja_before(const struct ja *a, const uint64_t *set, uint32_t b, uint32_t
 }
 
 /* ---- which branches -----------------------------------------------------------------------------------------*/
-/* Whether every block that lanes can reach before they meet again comes before the place where they meet. Lanes of a
- * table's branch are sent to one target after the other, so none of these may come first. */
+/* Whether every block that lanes can reach before they meet again comes before the place where they meet. */
 static bool can_hide(const struct ja *a, uint32_t b) {
   const struct ja_block *bl = &a->blocks[b];
   const uint32_t join = ja_join_of(a, b);
-  const bool jumps = a->ins[bl->end - 1].jumps;
   if (bl->nsucc != 2 && !a->ins[bl->end - 1].jumps_apart) return false;
-  if (jumps) JA_FOR_SUCC(a, b, s, if (a->blocks[s].turn <= bl->turn) return false);
   if (join >= a->nblocks) return true;
   uint64_t *seen = calloc(a->bwords, 8);
   uint32_t *work = malloc(sizeof *work * (a->nblocks + 1)), n = 0;
@@ -167,7 +164,7 @@ static void jump_apart(struct finder *t, uint32_t from, uint32_t first) {
   memcpy(kept, t->pending, 8 * a->bwords);
   bool others = false;
   JA_FOR_SUCC(a, from, s, if (a->blocks[s].turn > a->blocks[first].turn) ja_add(t->pending, s), others = true);
-  if (others) go_on(t, from, first, false);
+  if (others) go_on(t, from, first, true);
   memcpy(t->pending, kept, 8 * a->bwords);
   free(kept);
 }

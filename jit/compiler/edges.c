@@ -302,15 +302,15 @@ static bool leads_there_again(const struct mx_table *t, uint32_t k) {
   for (uint32_t n = k + 1; n < t->ntargets; n++) again |= t->targets[n] == t->targets[k];
   return again;
 }
-/* Lanes with different indices. The machine executes the instruction once for each target to which lanes go, and goes
- * on at the first of these. way: by index, where code goes on if all lanes have the same target nevertheless. */
+/* Lanes with different indices. way: by index, where code goes on if all lanes have the same target nevertheless. */
 static void jump_apart(struct lw *l, const struct mx_table *t, const jv *index, gcc_jit_block *machine,
                        gcc_jit_block *const *way, uint32_t here) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
   const struct ja_block *b = &a->blocks[l->block];
   const uint32_t join = ja_join_of(a, l->block);
-  uint32_t rank = b->rank, backs = 0, *ways = lw_need(sizeof *ways * t->ntargets);
+  uint32_t rank = b->rank, *ways = lw_need(sizeof *ways * t->ntargets);
+  bool backs = false;
   const uint32_t n = in_order(a, t, ways);
   gcc_jit_block *valid = lw_new_block(l, "valid");
   lw_split(l, lw_rare(l, any_lane(l, JX_GE, index, jv_k(j, MX_T_u32, t->ntargets))), machine, valid);
@@ -327,7 +327,7 @@ static void jump_apart(struct lw *l, const struct mx_table *t, const jv *index, 
   j->b = go;
   gcc_jit_rvalue *m[LW_CHUNKS], *others[LW_CHUNKS];
   for (uint32_t k = 0; k < n; k++) {
-    backs += t->targets[ways[k]] <= l->ins->pc;
+    backs |= t->targets[ways[k]] <= l->ins->pc;
     if (!leads_there_again(t, ways[k])) continue;
     gcc_jit_block *apart = lw_new_block(l, "apart");
     lanes_to(l, t, a->block_of_pc[t->targets[ways[k]]], index, m);
@@ -338,51 +338,38 @@ static void jump_apart(struct lw *l, const struct mx_table *t, const jv *index, 
   }
   if (backs) { /* these count against the slice */
     gcc_jit_block *time = lw_new_block(l, "time");
-    lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_LE, jx_rv(slice_of(l)), jx_int(j, j->t_int, backs))),
-             machine, time);
+    lw_split(l, lw_rare(l, lw_compare(l, GCC_JIT_COMPARISON_LE, jx_rv(slice_of(l)), jx_int(j, j->t_int, 1))), machine,
+             time);
     j->b = time;
   }
-  lw_add_steps(l, here);
+  lw_add_steps(l, here + 1);
   uint64_t *pending = copy_set(a, b->pending), *open = copy_set(a, b->open);
   if (join != JA_NONE) {
     copy(l, lw_expected(l, join), l->cm, ja_has(open, join));
     ja_add(open, join);
   }
-  gcc_jit_rvalue **some = lw_need(sizeof *some * n);
+  gcc_jit_rvalue **some = lw_need(sizeof *some * n), *back = NULL;
   for (uint32_t k = 0; k < n; k++) {
     const uint32_t to = a->block_of_pc[t->targets[ways[k]]];
     lanes_to(l, t, to, index, m);
     some[k] = jx_keep(j, lw_any(l, m));
-    gcc_jit_rvalue *one = jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, some[k], j->t_u64));
-    jx_set(j, l->steps, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(l->steps), one));
-    if (a->clocks)
-      jx_set(j, l->ticks,
-             lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, jx_rv(l->ticks),
-                       lw_u64_op(l, GCC_JIT_BINARY_OP_MULT, one, lw_u64(l, mx_ticks(l->ins->o->cls)))));
-    if (t->targets[ways[k]] <= l->ins->pc)
-      jx_set(j, slice_of(l),
-             jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice_of(l)),
-                   gcc_jit_context_new_cast(j->c, NULL, one, j->t_int)));
+    if (t->targets[ways[k]] <= l->ins->pc) back = lw_either(l, back, some[k]);
     put(l, lw_pending(l, to), m, ja_has(pending, to));
     ja_add(pending, to);
   }
+  if (back)
+    jx_set(j, slice_of(l),
+           jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice_of(l)),
+                 gcc_jit_context_new_cast(j->c, NULL, back, j->t_int)));
   for (uint32_t k = 0; k + 1 < n; k++) { /* lanes go to two targets at least */
     const uint32_t to = a->block_of_pc[t->targets[ways[k]]];
     gcc_jit_block *first = lw_new_block(l, "first"), *later = k + 2 < n ? lw_new_block(l, "later") : NULL;
     if (later) lw_split(l, some[k], first, later);
     else lw_go(l, first);
     j->b = first;
-    if (ja_has(b->pending, to)) { /* others wait there, and go on waiting unless it is a block where lanes meet */
-      lanes_to(l, t, to, index, m);
-      for (unsigned c = 0; c < l->nc; c++)
-        jx_set(j, lw_pending(l, to)[c],
-               jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, jx_rv(lw_pending(l, to)[c]), m[c]));
-      put(l, l->cm, m, false);
-    } else {
-      copy(l, l->cm, lw_pending(l, to), false);
-      ja_del(pending, to);
-    }
-    go_on(l, to, copy_set(a, pending), copy_set(a, open), false);
+    copy(l, l->cm, lw_pending(l, to), false);
+    if (!ja_has(b->pending, to)) ja_del(pending, to);
+    go_on(l, to, copy_set(a, pending), copy_set(a, open), true);
     j->b = later;
   }
   free(pending), free(open), free(some), free(ways);

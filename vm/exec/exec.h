@@ -274,11 +274,13 @@ void mx__exec_done(struct mx_exec *x);
 static inline const struct mx_insn *mx__at(const struct mx_pfunc *fn, uint32_t pc) {
   return &fn->insns[fn->index_of_pc[pc]];
 }
-/* A branch at `pc` (next instruction at next_pc) that `taken`, a proper non-empty subset of x->mask, takes to `target`:
- * makes the two splits, expects both at `reconv`, and selects the one to run. Returns its instruction, or NULL
- * (x->event: RESCHED). */
-const struct mx_insn *mx__diverge(struct mx_exec *x, uint64_t taken, uint32_t target, uint32_t next_pc,
-                                  uint32_t reconv);
+/* A branch at which the lanes of x->mask go n ways, 2 at least: makes a split for each, expects all at `reconv`, and
+ * selects the one to run. Returns its instruction, or NULL (x->event: RESCHED). */
+struct mx_way {
+  uint64_t lanes;
+  uint32_t pc;
+};
+const struct mx_insn *mx__diverge(struct mx_exec *x, const struct mx_way *ways, unsigned n, uint32_t reconv);
 /* The number of the join at pc, or MX_NO_JOIN. */
 uint32_t mx__join_at(const struct mx_pfunc *fn, uint32_t pc);
 /* Lanes m are expected at the join at pc, in frame f. */

@@ -24,7 +24,7 @@ static const struct mx_insn *branch(struct mx_exec *x, const struct mx_insn *i, 
   if (back) x->slice--;
   if (t == x->mask) return back && x->slice <= 0 ? mx__leave(x, target->pc, MX_EV_SLICE) : target;
   x->split->pc = i->pc;
-  const struct mx_insn *next = mx__diverge(x, t, target->pc, next_pc, reconv);
+  const struct mx_insn *next = mx__diverge(x, (struct mx_way[]){{t, target->pc}, {x->mask & ~t, next_pc}}, 2, reconv);
   return next && back && x->slice <= 0 ? mx__leave(x, x->split->pc, MX_EV_SLICE) : next;
 }
 
@@ -33,21 +33,27 @@ const struct mx_insn *mx__op_bra(struct mx_exec *x, const struct mx_insn *i) {
   return t ? branch(x, i, t, &x->fn->insns[i->index], i->pc + 1, i->reconv) : i + 1;
 }
 
-/* The lanes whose target comes last in the order of blocks branch; the others execute the instruction again. So those
- * whose target comes first go on there. */
 const struct mx_insn *mx__op_brx(struct mx_exec *x, const struct mx_insn *i) {
   const uint32_t *index = mx__operand(x, i->o[0]);
   const struct mx_table *table = &x->fn->func->tables[i->o[1]];
-  uint32_t reconv = (uint32_t)i->o[2] | (uint32_t)i->o[3] << 10;
-  uint64_t wrong = 0, same = 0;
+  const uint32_t reconv = (uint32_t)i->o[2] | (uint32_t)i->o[3] << 10;
+  uint64_t wrong = 0;
   MX_FOR_LANES (l, x->mask) wrong |= (uint64_t)(index[l] >= table->ntargets) << l;
   if (wrong) return mx__trap_at(x, i, MX_TRAP_BAD_BRANCH, wrong, NULL);
-  const uint32_t *rank = x->fn->rank;
-  uint32_t target = table->targets[index[__builtin_ctzll(x->mask)]];
-  MX_FOR_LANES (l, x->mask)
-    if (rank[table->targets[index[l]]] > rank[target]) target = table->targets[index[l]];
-  MX_FOR_LANES (l, x->mask) same |= (uint64_t)(table->targets[index[l]] == target) << l;
-  return branch(x, i, same, mx__at(x->fn, target), i->pc, reconv);
+  struct mx_way ways[MX_MAX_LANES];
+  unsigned n = 0;
+  bool back = false;
+  for (uint64_t rest = x->mask, same = 0; rest; rest &= ~same, same = 0) {
+    const uint32_t target = table->targets[index[__builtin_ctzll(rest)]];
+    MX_FOR_LANES (l, rest) same |= (uint64_t)(table->targets[index[l]] == target) << l;
+    ways[n++] = (struct mx_way){same, target};
+    back |= target <= i->pc;
+  }
+  if (n == 1) return branch(x, i, x->mask, mx__at(x->fn, ways[0].pc), 0, reconv);
+  if (back) x->slice--;
+  x->split->pc = i->pc;
+  const struct mx_insn *next = mx__diverge(x, ways, n, reconv);
+  return next && back && x->slice <= 0 ? mx__leave(x, x->split->pc, MX_EV_SLICE) : next;
 }
 
 /* Functions that wait for the whole grid trap where there is no cooperative launch's workspace, for whose address they

@@ -317,16 +317,16 @@ static void return_to_caller(struct mx_exec *x, uint32_t at) {
   frames_drop(&x->free_frames, callee, caller, s->mask);
 }
 
-const struct mx_insn *mx__diverge(struct mx_exec *x, uint64_t taken, uint32_t target, uint32_t next_pc,
-                                  uint32_t reconv) {
-  x->stats.splits++;
+const struct mx_insn *mx__diverge(struct mx_exec *x, const struct mx_way *ways, unsigned n, uint32_t reconv) {
+  x->stats.splits += n - 1;
   mx__expect_lanes(x->frame, reconv, x->mask);
-  struct mx_split other = *x->split;
-  x->split->mask = taken, x->split->pc = target;
-  other.mask = x->mask & ~taken, other.pc = next_pc;
-  mx__split_insert(x, mx__split_index(x) + 1, &other);
-  merge_where(x, taken);
-  merge_where(x, other.mask);
+  for (unsigned k = 1; k < n; k++) {
+    struct mx_split other = *x->split;
+    other.mask = ways[k].lanes, other.pc = ways[k].pc;
+    mx__split_insert(x, mx__split_index(x) + 1, &other);
+  }
+  x->split->mask = ways[0].lanes, x->split->pc = ways[0].pc;
+  for (unsigned k = 0; k < n; k++) merge_where(x, ways[k].lanes);
   return mx__next_split(x);
 }
 
