@@ -12,7 +12,8 @@ enum {
   MOST_ACCESSES = 48, /* enough for a loop that was unrolled eight times */
   MOST_ROOTS = 12,
   MOST_EXITS = 4,
-  MOST_BITS = 64, /* how many events of a round can be noted */
+  MOST_BYTES = 32, /* of an access: four elements of 64 bits */
+  MOST_BITS = 64,  /* how many events of a round can be noted */
   MOST_ROUNDS = MX_SLICE,
 };
 

@@ -289,11 +289,11 @@ static gcc_jit_rvalue *prepare_access(struct lw *l, struct lw_scalar_loop *p, st
 static gcc_jit_rvalue *prepare_local(struct lw *l, struct lw_scalar_loop *p) {
   struct jx *j = &l->j;
   struct lw_local local;
-  lw_local_begin(l, 16, &local);
+  lw_local_begin(l, MOST_BYTES, &local);
   gcc_jit_rvalue *warp = jx_rv(lw_field(l, l->x, MX_AT(exec, sreg) + 8 * MX_SR_WARPID, j->t_u64));
   p->local = jx_keep(j, U64(PLUS, local.all, U64(MULT, local.stride, U64(MULT, warp, lw_u64(l, l->a->image->lanes)))));
   p->stride = local.stride, p->own = jx_local(j, j->t_u64);
-  return lw_either(l, local.bad, IS(LT, local.stride, lw_u64(l, 16)));
+  return lw_either(l, local.bad, IS(LT, local.stride, lw_u64(l, MOST_BYTES)));
 }
 /* The condition that two ranges which accesses may touch overlap, one of them being stored to; NULL: none can. A root
  * through which no access has been made has no range yet, and needs none. */
