@@ -261,7 +261,7 @@ static void find_blocks(struct ja *a) {
     }
     if (i->op == MX_BRX) {
       const struct mx_table *t = &f->tables[mx_w_operand(i->w, 1)];
-      i->jumps = t->ntargets && ja_does_jumps(a);
+      i->jumps = ja_jumps(a, t);
       i->jumps_apart = i->jumps && jumps_apart(t, &runs);
       for (uint32_t k = 0; k < t->ntargets; k++) {
         lead[t->targets[k]] = lead[next] = true;

@@ -241,8 +241,11 @@ void ja_float_step(const struct ja *a, const struct ja_ins *i, const uint64_t *p
 bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const uint64_t *raw_after);
 /* Whether all operands that it reads are uniform. */
 bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_t *uni);
-/* Whether compiled code itself branches through tables: nobody looks on. */
-static inline bool ja_does_jumps(const struct ja *a) { return !a->stops && !a->counts && !a->checked; }
+/* Whether compiled code itself branches through a table: it is not too long, and nobody looks on. */
+#define JA_MOST_INDICES 1024
+static inline bool ja_jumps(const struct ja *a, const struct mx_table *t) {
+  return t->ntargets && t->ntargets <= JA_MOST_INDICES && !a->stops && !a->counts && !a->checked;
+}
 static inline bool ja_always_leaves(const struct ja_ins *i) {
   if (i->kind != JA_PLAIN) return false;
   if (i->left || i->jumps) return i->left;

@@ -38,7 +38,7 @@ static bool may_be_copied(const struct ja *a, const struct mx_func *f) {
   if (f->flags & MX_FUNC_KERNEL || f->nspill32 || f->nspill64 || f->nspillpred || !has_fixed_stack(f)) return false;
   for (uint32_t pc = 0; pc < f->ncode; pc += mx_w_length(f->code[pc])) {
     const unsigned op = mx_w_op(f->code[pc]);
-    if (op == MX_CALLI || (op == MX_BRX && !ja_does_jumps(a))) return false;
+    if (op == MX_CALLI || (op == MX_BRX && !ja_jumps(a, &f->tables[mx_w_operand(&f->code[pc], 1)]))) return false;
     returns |= op == MX_RET;
   }
   return returns;
