@@ -51,6 +51,7 @@ struct lw_local {
       *bad;                     /* a condition: the access cannot be made by code */
 };
 void lw_local_begin(struct lw *l, unsigned bytes, struct lw_local *p);
+gcc_jit_rvalue *lw_local_of_warp(struct lw *l, const struct lw_local *p); /* where the first lane's piece is */
 /* The lanes' addresses are index[] << shift, and `more` (NULL: 0); or `more` alone, if index[0] is NULL. They are
  * checked, and index[] is shifted. */
 void lw_local_check(struct lw *l, struct lw_local *p, unsigned bytes, gcc_jit_rvalue *more, unsigned shift,

@@ -221,9 +221,7 @@ static bool jumps_apart(const struct mx_table *t, uint32_t *runs_of_all) {
   uint32_t targets = 0, runs = 0;
   for (uint32_t k = 0; k < t->ntargets && runs <= MOST_RUNS; k++) {
     if (k && t->targets[k] == t->targets[k - 1]) continue;
-    bool first = true;
-    for (uint32_t n = 0; n < k; n++) first &= t->targets[n] != t->targets[k];
-    runs++, targets += first;
+    runs++, targets += ja_leads_first(t, k);
   }
   if (targets > MOST_TARGETS || runs > MOST_RUNS || *runs_of_all + runs > MOST_RUNS_OF_ALL) return false;
   *runs_of_all += runs;
@@ -264,13 +262,13 @@ static void find_blocks(struct ja *a) {
       i->jumps = ja_jumps(a, t);
       i->jumps_apart = i->jumps && jumps_apart(t, &runs);
       for (uint32_t k = 0; k < t->ntargets; k++) {
-        lead[t->targets[k]] = lead[next] = true;
+        lead[t->targets[k]] = true;
         if (t->targets[k] <= pc) back[t->targets[k]] = true;
       }
     }
     const uint32_t rc = mx__reconvergence(f, pc);
     if (rc < f->ncode) lead[rc] = true;
-    if (ja_always_leaves(i)) lead[next] = true;
+    if (ja_always_leaves(i) || i->jumps) lead[next] = true;
   }
   free(listed);
   for (uint32_t pc = 0; pc < f->ncode; pc++) a->nblocks += lead[pc];

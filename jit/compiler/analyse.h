@@ -246,9 +246,16 @@ bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_
 static inline bool ja_jumps(const struct ja *a, const struct mx_table *t) {
   return t->ntargets && t->ntargets <= JA_MOST_INDICES && !a->stops && !a->counts && !a->checked;
 }
+/* Whether k is the first index that leads to its target. */
+static inline bool ja_leads_first(const struct mx_table *t, uint32_t k) {
+  for (uint32_t n = 0; n < k; n++)
+    if (t->targets[n] == t->targets[k]) return false;
+  return true;
+}
 static inline bool ja_always_leaves(const struct ja_ins *i) {
   if (i->kind != JA_PLAIN) return false;
-  if (i->left || i->jumps) return i->left;
+  if (i->left) return true;
+  if (i->jumps) return false;
   return (i->o->cls == MX_CTRL && i->op != MX_BRA && i->op != MX_NANOSLEEP) || i->o->flags & MX_F_SYNC ||
          i->o->flags & MX_F_CALL || mx_reads_clock(i->w);
 }

@@ -261,7 +261,7 @@ static void lanes_to(struct lw *l, const struct mx_table *t, uint32_t target, co
   for (unsigned c = 0; c < l->nc; c++)
     m[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, m[c], jx_rv(l->cm[c])));
 }
-/* The active lanes for which the comparison with v holds. */
+/* The condition that the comparison with v holds for the index of some active lane. */
 static gcc_jit_rvalue *any_lane(struct lw *l, enum jx_cmp op, const jv *index, jv v) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *m[LW_CHUNKS];
@@ -283,18 +283,12 @@ static gcc_jit_rvalue *first_index(struct lw *l, const jv *index) {
                  *lane = lw_lowest(l, lw_pack(l, m));
   return jx_rv(lw_field(l, lw_add(l, at, lw_u64_op(l, GCC_JIT_BINARY_OP_MULT, lane, lw_u64(l, 4))), 0, j->t_u32));
 }
-/* Whether k is the first index that leads to its target. */
-static bool is_first(const struct mx_table *t, uint32_t k) {
-  for (uint32_t n = 0; n < k; n++)
-    if (t->targets[n] == t->targets[k]) return false;
-  return true;
-}
 /* The targets in the machine's order, each as the first index that leads to it. Returned: how many they are. */
 static uint32_t in_order(const struct ja *a, const struct mx_table *t, uint32_t *ways) {
   uint32_t n = 0;
   for (uint32_t turn = 0; turn < a->nblocks; turn++)
     for (uint32_t k = 0; k < t->ntargets; k++)
-      if (is_first(t, k) && a->by_turn[turn] == a->block_of_pc[t->targets[k]]) ways[n++] = k;
+      if (ja_leads_first(t, k) && a->by_turn[turn] == a->block_of_pc[t->targets[k]]) ways[n++] = k;
   return n;
 }
 static bool leads_there_again(const struct mx_table *t, uint32_t k) {
@@ -410,7 +404,7 @@ void lw_jump(struct lw *l) {
   j->b = machine;
   lw_leave(l, MX_JIT_GO, l->ins->pc, here, l->live, l->uni);
   for (uint32_t k = 0; k < t->ntargets; k++) {
-    if (!is_first(t, k)) continue;
+    if (!ja_leads_first(t, k)) continue;
     j->b = way[k];
     lw_add_steps(l, here + 1);
     lw_edge(l, a->block_of_pc[t->targets[k]], t->targets[k] <= l->ins->pc);

@@ -37,10 +37,13 @@ void lw_local_check(struct lw *l, struct lw_local *p, unsigned bytes, gcc_jit_rv
   for (unsigned c = 0; shift && c < l->nc; c++)
     index[c] = jx_keep(j, U32S(LSHIFT, index[c], jv_k(j, MX_T_u32, shift).r[0]));
 }
+gcc_jit_rvalue *lw_local_of_warp(struct lw *l, const struct lw_local *p) {
+  gcc_jit_rvalue *warp = jx_rv(lw_field(l, l->x, MX_AT(exec, sreg) + 8 * MX_SR_WARPID, l->j.t_u64));
+  return U64(PLUS, p->all, U64(MULT, p->stride, U64(MULT, warp, lw_u64(l, l->a->image->lanes))));
+}
 gcc_jit_rvalue *lw_local_place(struct lw *l, const struct lw_local *p, gcc_jit_rvalue *more, gcc_jit_rvalue **index) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *warp = jx_rv(lw_field(l, l->x, MX_AT(exec, sreg) + 8 * MX_SR_WARPID, j->t_u64)),
-                 *host = U64(PLUS, p->all, U64(MULT, p->stride, U64(MULT, warp, lw_u64(l, l->a->image->lanes))));
+  gcc_jit_rvalue *host = lw_local_of_warp(l, p);
   if (more) host = U64(PLUS, host, more);
   const jv apart = jv_broadcast(j, MX_T_u32, jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, p->stride, j->t_u32)));
   gcc_jit_rvalue *own = jx_keep(j, U32S(MULT, apart.r[0], lw_ramp(l, 0, 1, false))),

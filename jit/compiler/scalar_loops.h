@@ -77,9 +77,9 @@ struct lw_scalar_loop {
   gcc_jit_lvalue **begin;   /* by slot: the value with which turns begin, if it is uniform; a predicate as bits */
   gcc_jit_lvalue **end;     /* by slot of moved: its value in the lanes that are still in the loop */
   gcc_jit_lvalue *todo, *rest, *lane, *iterations, *left, *turn, *longest;
-  /* of several exits: the lanes that have left by each; where the first lane's turn ended, UINT64_MAX before the first
-   * one; not 0: another lane's turn ended elsewhere */
-  gcc_jit_lvalue *left_by[MOST_EXITS], *place, *first_place, *apart;
+  /* of several exits: the lanes that have left by each; where the first turn ended (0: none has), as `turn` has it for
+   * the current one; not 0: another turn ended elsewhere */
+  gcc_jit_lvalue *left_by[MOST_EXITS], *first_turn, *apart;
   gcc_jit_lvalue *entered;       /* not 0: code was entered in the loop's middle, and has not come to the header yet */
   gcc_jit_lvalue *since, *slice; /* when the loop began (0: it is not being measured); the slice at that time */
   /* not chain: which blocks and backward branches were seen, by round and in the current one */

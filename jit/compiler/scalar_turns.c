@@ -290,8 +290,7 @@ static gcc_jit_rvalue *prepare_local(struct lw *l, struct lw_scalar_loop *p) {
   struct jx *j = &l->j;
   struct lw_local local;
   lw_local_begin(l, MOST_BYTES, &local);
-  gcc_jit_rvalue *warp = jx_rv(lw_field(l, l->x, MX_AT(exec, sreg) + 8 * MX_SR_WARPID, j->t_u64));
-  p->local = jx_keep(j, U64(PLUS, local.all, U64(MULT, local.stride, U64(MULT, warp, lw_u64(l, l->a->image->lanes)))));
+  p->local = jx_keep(j, lw_local_of_warp(l, &local));
   p->stride = local.stride, p->own = jx_local(j, j->t_u64);
   return lw_either(l, local.bad, IS(LT, local.stride, lw_u64(l, MOST_BYTES)));
 }
@@ -391,7 +390,7 @@ static void put_elements(struct lw *l, const struct access *ac, gcc_jit_rvalue *
 /* Records the store: its address, its place in the machine's order, its size, and the value. Or makes it at once. */
 static void build_store(struct lw *l, const struct lw_scalar_loop *p, const struct access *ac) {
   struct jx *j = &l->j;
-  gcc_jit_block *behind = lw_new_block(l, "behind"), *room = NULL;
+  gcc_jit_block *behind = lw_new_block(l, "behind");
   if (mx_w_guard(*ac->ins->w) != MX_GUARD_NONE) lw_if_any(l, j->isa->mask_any(j, lw_guard(l, 0)), 0, behind);
   gcc_jit_rvalue *address = element_address(l, p, ac);
   if (ac->local) {
@@ -400,7 +399,7 @@ static void build_store(struct lw *l, const struct lw_scalar_loop *p, const stru
     j->b = behind;
     return;
   }
-  room = lw_new_block(l, "room");
+  gcc_jit_block *room = lw_new_block(l, "room");
   lw_split(l, never(l, IS(EQ, jx_rv(p->kept), p->kept_end)), p->bailout, room);
   j->b = room;
   gcc_jit_rvalue *to = gcc_jit_context_new_bitcast(j->c, NULL, jx_rv(p->kept), j->t_pu8);
@@ -481,15 +480,9 @@ static void end_turn(struct lw *l, struct lw_scalar_loop *p, int n, unsigned exi
   for (unsigned e = 0; e < p->nexits && n >= 0; e++) clean(l, p, p->out, p->exit[e]);
   turn_kinds(l, p->out, p->floats_out);
   if (!p->chain && n >= 0) note_round(l, p);
-  jx_set(j, p->turn,
-         p->chain ? U64(PLUS, U64(MULT, rounds, lw_u64(l, p->nblocks)), lw_u64(l, (uint64_t)(n + 1)))
-                  : U64(PLUS, rounds, lw_u64(l, n >= 0)));
-  if (p->nexits > 1) {
-    gcc_jit_rvalue *place = U64(PLUS, U64(MULT, rounds, lw_u64(l, p->nblocks)), lw_u64(l, n < 0 ? 0 : (uint64_t)n));
-    jx_set(j, p->place, place);
-    if (n >= 0)
-      jx_set(j, p->left_by[exit], U64(BITWISE_OR, jx_rv(p->left_by[exit]), U64(LSHIFT, lw_u64(l, 1), jx_rv(p->lane))));
-  }
+  jx_set(j, p->turn, U64(PLUS, U64(MULT, rounds, lw_u64(l, p->nblocks)), lw_u64(l, (uint64_t)(n + 1))));
+  if (p->nexits > 1 && n >= 0)
+    jx_set(j, p->left_by[exit], U64(BITWISE_OR, jx_rv(p->left_by[exit]), U64(LSHIFT, lw_u64(l, 1), jx_rv(p->lane))));
   if (n < 0) {
     jx_set(j, p->rest, U64(BITWISE_OR, jx_rv(p->rest), U64(LSHIFT, lw_u64(l, 1), jx_rv(p->lane))));
     for (uint32_t s = 0; s < l->a->nslots; s++)
@@ -519,12 +512,12 @@ static void put_back(struct lw *l, struct lw_scalar_loop *p, gcc_jit_block *next
   }
   if (p->nexits > 1) {
     gcc_jit_block *first = lw_new_block(l, "first"), *other = lw_new_block(l, "other");
-    lw_split(l, IS(EQ, jx_rv(p->first_place), lw_u64(l, UINT64_MAX)), first, other);
+    lw_split(l, IS(EQ, jx_rv(p->first_turn), lw_u64(l, 0)), first, other);
     j->b = first;
-    jx_set(j, p->first_place, jx_rv(p->place));
+    jx_set(j, p->first_turn, jx_rv(p->turn));
     lw_go(l, other);
     j->b = other;
-    jx_set(j, p->apart, U64(BITWISE_OR, jx_rv(p->apart), U64(BITWISE_XOR, jx_rv(p->place), jx_rv(p->first_place))));
+    jx_set(j, p->apart, U64(BITWISE_OR, jx_rv(p->apart), U64(BITWISE_XOR, jx_rv(p->turn), jx_rv(p->first_turn))));
   }
   jx_set(j, p->todo, lw_but_lowest(l, jx_rv(p->todo)));
   lw_split(l, IS(NE, jx_rv(p->todo), lw_u64(l, 0)), next, behind);
@@ -800,8 +793,7 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   gcc_jit_lvalue **const locals[] = {&p->todo, &p->rest, &p->lane, &p->iterations, &p->left, &p->turn, &p->longest};
   for (size_t k = 0; k < sizeof locals / sizeof *locals; k++) *locals[k] = jx_local(j, j->t_u64);
   for (unsigned e = 0; e < p->nexits && p->nexits > 1; e++) p->left_by[e] = jx_local(j, j->t_u64);
-  if (p->nexits > 1)
-    p->place = jx_local(j, j->t_u64), p->first_place = jx_local(j, j->t_u64), p->apart = jx_local(j, j->t_u64);
+  if (p->nexits > 1) p->first_turn = jx_local(j, j->t_u64), p->apart = jx_local(j, j->t_u64);
   if (!p->chain) {
     gcc_jit_type *rounds = gcc_jit_context_new_array_type(j->c, NULL, j->t_u64, MOST_ROUNDS);
     if (!l->visits) l->visits = jx_local(j, rounds);
@@ -877,7 +869,7 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   jx_set(j, p->rest, lw_u64(l, 0)), jx_set(j, p->longest, lw_u64(l, 0));
   if (p->nexits > 1) {
     for (unsigned e = 0; e < p->nexits; e++) jx_set(j, p->left_by[e], lw_u64(l, 0));
-    jx_set(j, p->first_place, lw_u64(l, UINT64_MAX)), jx_set(j, p->apart, lw_u64(l, 0));
+    jx_set(j, p->first_turn, lw_u64(l, 0)), jx_set(j, p->apart, lw_u64(l, 0));
   }
   lw_go(l, next);
   turn_to(one, l)->j.b = next;

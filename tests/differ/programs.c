@@ -64,10 +64,10 @@ struct maker {
   bool chain, by_number; /* by_number: the access that is made has an address as by_number() makes it */
   unsigned from[KINDS], to[KINDS], turn;
   unsigned may_call, ncall; /* these functions */
-  bool called, clocks;
+  bool called, clocks;      /* clocks: of the warp, read now and then */
   struct mx_table *tables;
   uint32_t (*targets)[WAYS]; /* of these tables */
-};                           /* clocks: of the warp, read now and then */
+};
 static uint32_t below(struct maker *k, uint32_t n) { return (uint32_t)(differ_random(k->state) % n); }
 
 static unsigned literal(struct maker *k, unsigned kind, uint32_t index, uint64_t value) {

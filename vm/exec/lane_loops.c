@@ -114,7 +114,7 @@ void mx__kept_stores_make(struct mx_exec *x, void *end) {
 
 static unsigned char *local_of_warp(const struct mx_exec *x, uint64_t *size) {
   *size = x->local_stride * x->lanes;
-  return x->block->local ? x->block->local + x->local_stride * x->lanes * x->sreg[MX_SR_WARPID] : NULL;
+  return x->block->local ? x->block->warps[x->sreg[MX_SR_WARPID]].local : NULL;
 }
 unsigned char *mx__local_keep(struct mx_exec *x) {
   uint64_t size;
