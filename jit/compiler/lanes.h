@@ -173,6 +173,8 @@ struct jx_isa {
   gcc_jit_rvalue *(*extreme)(struct jx *j, bool larger, gcc_jit_rvalue *x, gcc_jit_rvalue *y, bool *canonical);
   /* replaces NaNs of 32 bits by the canonical one; NULL: by a comparison */
   gcc_jit_rvalue *(*canon)(struct jx *j, gcc_jit_rvalue *x);
+  /* the lanes in which x or y, of 32 bits, is a NaN; NULL: replacing a NaN costs no more than finding it */
+  gcc_jit_rvalue *(*unordered)(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y);
 
   /* A permutation: each lane gets the element of the n chunks' lanes that its index names; NULL: the level has none. */
   gcc_jit_rvalue *(*choose)(struct jx *j, gcc_jit_rvalue *const *chunks, unsigned n, gcc_jit_rvalue *index);

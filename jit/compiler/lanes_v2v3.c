@@ -388,6 +388,9 @@ static gcc_jit_rvalue *differ(struct jx *j, bool wide, unsigned h, gcc_jit_rvalu
   return bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_AND, bits(j, wide, GCC_JIT_BINARY_OP_BITWISE_XOR, x, y),
               lanes_of(j, wide, m, h));
 }
+static gcc_jit_rvalue *unordered(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  return two(j, "cmpunordps", "", j->t_mask, x, y);
+}
 static gcc_jit_rvalue *any_bit(struct jx *j, bool wide, gcc_jit_rvalue *v) {
   (void)wide;
   gcc_jit_rvalue *any =
@@ -718,8 +721,8 @@ static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *cell, gcc_
   .mask_fill = mask_fill, .compare = compare, .blend = blend, .widen = widen, .product = product, .narrow = narrow, \
   .fit = fit, .convert = convert, .unary = unary, .broadcast = broadcast, .first = first, \
   .first_everywhere = first_everywhere, .exchange = exchange, .above = above, .common = common, .differ = differ, \
-  .any_bit = any_bit, .collect = collect, .load = load, .store = store, .load_one = load_one, .read_one = read_one, \
-  .load_narrow = load_narrow, .write_narrow = write_narrow, .scatter = scatter
+  .any_bit = any_bit, .unordered = unordered, .collect = collect, .load = load, .store = store, .load_one = load_one, \
+  .read_one = read_one, .load_narrow = load_narrow, .write_narrow = write_narrow, .scatter = scatter
 static const char *const options_v3[] = {"-march=x86-64-v3", "-mtune=haswell", NULL}, *const options_v2[] = {
                                                                                           "-march=x86-64-v2",
                                                                                           "-mtune=generic", NULL};

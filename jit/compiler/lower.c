@@ -829,7 +829,7 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->looks_like_row = lw_need(a->nins + 1);
   l->saved = lw_need(8 * a->words), l->saved_in = lw_need(8 * (size_t)a->words * a->nblocks);
   l->steadies = lw_need(a->nblocks + 1);
-  lw_integers_find(l);
+  lw_stale_floats_find(l);
   if (!a->checked) lw_runs_find(l); /* with a checker each access is reported by itself */
   lw_shapes_find(l);
   lw_saved_find(l);

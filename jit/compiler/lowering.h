@@ -145,7 +145,7 @@ struct lw {
   struct lw_sides *sides;
   uint32_t late;
   uint64_t *late_uni;
-  uint64_t *integers; /* slots that may hold an integer's bits: denormals.c */
+  bool *stale; /* by instruction: see lw_stale_floats */
   /* as float_in and raw_in of struct ja_block, before the instruction; raw also after it */
   uint64_t *flt, *raw, *raw_after;
   struct lw_exits *exits;
@@ -243,6 +243,8 @@ gcc_jit_lvalue *lw_late(struct lw *l, unsigned k);
 jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk);
 /* A chunk of a slot, with its NaNs made canonical unless they are known to be. */
 jv lw_clean(struct lw *l, uint32_t slot, jv v);
+/* Makes all NaNs in the slot of the current instruction's operand k canonical at once, if that is less work. */
+void lw_clean_slot(struct lw *l, unsigned k);
 /* The guard's mask for a chunk, NULL without one. */
 gcc_jit_rvalue *lw_guard(struct lw *l, unsigned chunk);
 /* copies the guard if a result of the instruction may overwrite it; to be called first */
@@ -491,9 +493,9 @@ gcc_jit_block *lw_start(const struct lw *l, uint32_t block);
  * header. */
 void lw_scalar_loops_entered(struct lw *l, uint32_t block);
 void lw_next_round(struct lw *l, uint32_t head);
-/* denormals.c. lw_integers_find: finds slots that may hold integers' bits. lw_stale_floats: whether the instruction
- * computes floats from such bits in inactive lanes, which is slow where they look like denormals. */
-void lw_integers_find(struct lw *l);
+/* denormals.c. Finds for which instructions this holds; whether the instruction computes floats from what may be bits
+ * of integers in inactive lanes, which is slow where they look like denormals. */
+void lw_stale_floats_find(struct lw *l);
 bool lw_stale_floats(const struct lw *l, const struct ja_ins *i);
 /* shapes.c */
 void lw_shapes_find(struct lw *l);

@@ -195,7 +195,7 @@ static gcc_jit_rvalue *not_all(struct lw *l, bool guarded, gcc_jit_rvalue *const
     return lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(l->emask), lw_all_lanes(l));
   gcc_jit_rvalue *all = lanes[0];
   for (unsigned c = 1; c < l->nc; c++) all = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, all, lanes[c]);
-  return j->isa->mask_any(j, jx_mask_not(j, all));
+  return lw_compare(l, GCC_JIT_COMPARISON_NE, j->isa->mask_bits(j, all), lw_u64(l, UINT64_MAX >> (64 - j->w)));
 }
 /* Whether the access stores elements of 8 or 16 bits on a CPU level that cannot mask them: all lanes must be active. */
 static bool stores_all(const struct lw *l, const struct lw_access *ac) {
@@ -904,6 +904,9 @@ static bool build_access(struct lw *l) {
   return true;
 }
 bool lw_memory(struct lw *l) {
+  const struct mx_row_access ac = mx__row_access[l->ins->op];
+  for (unsigned e = 0; ac.kind == MX_ACCESS_STORE && jx_bitsof(ac.type) == 32 && e < ac.elements; e++)
+    lw_clean_slot(l, 2 + e);
   const bool built = build_access(l);
   l->parts = 0;
   return built;

@@ -114,6 +114,33 @@ jv lw_clean(struct lw *l, uint32_t slot, jv v) {
   return jv_as(&l->j, t, jv_canon(&l->j, MX_T_f32, jv_as(&l->j, MX_T_f32, v)));
 }
 
+static unsigned field_of(struct lw *l, unsigned k) { return mx_w_operand(l->ins->w, k); }
+
+/* Where a NaN costs more to replace than to find, and there is one in none of the chunks most likely. */
+void lw_clean_slot(struct lw *l, unsigned k) {
+  struct jx *j = &l->j;
+  const unsigned field = field_of(l, k);
+  if (!j->isa->unordered || l->one_lane || l->loop || field >= MX_LIT || l->ins->o->opnd[k].type == MX_T_pred) return;
+  const uint32_t slot = ja_slot(l->a, mx__types[l->ins->o->opnd[k].type].slot_class, field);
+  if (!ja_has(l->raw, slot) || ja_has(l->uni, slot)) return;
+  gcc_jit_rvalue *some = NULL;
+  for (unsigned c = 0; c < l->nc; c += 2) {
+    gcc_jit_rvalue *x = lw_get(l, slot, MX_T_f32, c).r[0],
+                   *y = lw_get(l, slot, MX_T_f32, c + 1 < l->nc ? c + 1 : c).r[0], *nan = j->isa->unordered(j, x, y);
+    some = some ? jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_mask, some, nan)) : nan;
+  }
+  gcc_jit_block *nans = lw_new_block(l, "nans"), *on = lw_new_block(l, "numbers");
+  lw_split(l, lw_rare(l, j->isa->mask_any(j, some)), nans, on);
+  j->b = nans;
+  for (unsigned c = 0; c < l->nc; c++)
+    jx_set(j, lw_var(l, slot, c), lw_clean(l, slot, lw_get(l, slot, MX_T_u32, c)).r[0]);
+  lw_go(l, on);
+  j->b = on;
+  /* the cells of a saved slot still have what the chunks had; versions of a run must leave the same sets behind */
+  if (ja_has(l->saved, slot) || l->run) return;
+  ja_del(l->raw, slot), ja_del(l->raw_after, slot);
+}
+
 jv lw_known(struct lw *l, unsigned type, const uint64_t *lanes, unsigned c) {
   struct jx *j = &l->j;
   const bool wide = jx_wide(type);
@@ -130,8 +157,6 @@ jv lw_known(struct lw *l, unsigned type, const uint64_t *lanes, unsigned c) {
   if (!wide) v.r[1] = v.r[0];
   return v;
 }
-
-static unsigned field_of(struct lw *l, unsigned k) { return mx_w_operand(l->ins->w, k); }
 
 /* A literal whose value only the prepared kernel knows: read in the prologue from the interpreter's copy. */
 static gcc_jit_lvalue *late_literal(struct lw *l, unsigned k, bool offset) {
