@@ -126,6 +126,17 @@ void mx__block_start(struct mx_block *leader, uint64_t unit) {
   for (uint32_t k = 0; k < leader->nmembers; k++) member_start(leader->members[k], unit);
 }
 
+void mx__block_follow(struct mx_exec *x, struct mx_block *b) {
+  const struct mx_launch *l = b->launch;
+  b->unit = ++b->index;
+  if (++b->ctaid[0] == l->grid[0]) place_in(l->grid, b->index, b->ctaid);
+  for (unsigned d = 0; d < 3; d++) x->sreg[MX_SR_CTAID_X + d] = x->sreg[MX_SR_CLUSTERID_X + d] = b->ctaid[d];
+  b->spins = b->passes = b->timeouts = x->naps = 0;
+  b->time_over = false;
+  memset(&b->round, 0, sizeof b->round);
+  if (l->shared_bytes) memset(b->shared, 0, l->shared_bytes);
+}
+
 void mx__block_enter(struct mx_exec *x, struct mx_block *b) {
   x->naps = 0;
   x->block = b;

@@ -34,6 +34,9 @@ void mx__block_free(struct mx_block *b);
 void mx__cluster_recheck(struct mx_block *leader);
 /* Prepares x for the block's turn. */
 void mx__block_enter(struct mx_exec *x, struct mx_block *b);
+/* Both at once, for the block behind the one that has just ended in b without being anywhere but in compiled code: what
+ * that does not change is not restored. */
+void mx__block_follow(struct mx_exec *x, struct mx_block *b);
 /* access.c: maps local memory; the block's is allocated if that has not been done yet. False: the host is out of
  * memory. */
 bool mx__block_map_local(struct mx_block *b);

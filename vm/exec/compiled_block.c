@@ -43,11 +43,12 @@ static void settle(struct mx_exec *x, struct mx_block *b) {
 /* ---- beginnings and ends -----------------------------------------------------------------------------------*/
 struct block_run {
   struct mx_jit_code *code;
-  struct mx_jit_state state;   /* its large members are not written before they are needed */
-  struct mx_frame *left;       /* the frame of a warp that has ended, for the next one; NULL, or the current frame */
-  const struct mx_taken *then; /* blocks that the worker has taken */
+  struct mx_jit_state state; /* its large members are not written before they are needed */
+  struct mx_frame *left;     /* the frame of a warp that has ended, for the next one; NULL, or the current frame */
+  struct mx_taken *then;     /* blocks that the worker has taken */
   /* registers must begin as zeros, because code reads them before it writes them, or a debugger may stop it */
   bool clean, looked_at;
+  bool alone; /* nobody looks on, and the block is a unit of its own */
   /* How many warps, from the first on, have all their lanes, or 1 for a block's only warp. 0 if somebody counts each
    * warp's steps, or reads clocks. */
   uint32_t alike_warps;
@@ -231,6 +232,40 @@ static bool are_whole(const struct mx_block *b) {
   return true;
 }
 
+/* All warps of the block, which began in code, have ended there. If the worker has taken the next block, too, and there
+ * is nothing to clear away, its first warp takes the place of this one's: of kernels of few instructions, the longer
+ * way through mx__block_start() and begin() takes as long as the block. */
+static bool begin_next(struct mx_exec *x, struct mx_block *b, const struct block_run *r) {
+  if (r->then->next == r->then->end || r->then->next != b->unit + 1 || b->barriers_used || b->async ||
+      atomic_load_explicit(x->stop, memory_order_relaxed) != MX_STOP_NOT)
+    return false;
+  r->then->next++;
+  mx__block_follow(x, b);
+  mx__warp_begin(b->warps, b->warps->splits[0].mask, x->frame);
+  b->warps->ran_jit = true;
+  turn_to(x, b->warps);
+  return true;
+}
+/* Enters code, and again for each block that follows in this way. */
+static uint32_t run_code(struct mx_exec *x, struct mx_block *b, const struct block_run *r, uint32_t entry,
+                         struct mx_jit_state *s) {
+  const uint32_t allowed = x->warps_allowed;
+  const bool whole = r->alone && !entry && !x->chain && b->begun == 1 && allowed + 1 == b->nwarps;
+  uint64_t more = 0;
+  uint32_t kind;
+  while ((kind = r->code->run(x, entry, s)) == MX_JIT_DONE && whole && x->warps_begun == allowed &&
+         x->warp == b->warps && begin_next(x, b, r)) {
+    more++;
+    x->steps += s->steps, x->stats.steps_compiled += s->steps;
+    x->warps_begun = s->steps = s->ticks = 0;
+    x->warps_allowed = allowed;
+  }
+  more *= b->nwarps;
+  x->stats.warps += more, x->stats.warps_compiled += more, x->stats.enters += more;
+  x->stats.exits[MX_EXIT_DONE] += more;
+  return kind;
+}
+
 /* ---- turns ---------------------------------------------------------------------------------------------------*/
 /* `back`: the current warp's turn goes on. */
 static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct block_run *r, bool back, uint32_t *at,
@@ -268,7 +303,7 @@ static enum mx_block_exit run(struct mx_exec *x, struct mx_block *b, struct bloc
       warp->resume = 0;
       x->warps_allowed = entry || b->begun >= r->alike_warps ? 0 : r->alike_warps - b->begun;
       if (x->probed && !x->launch->probe->enters(x, s, NULL)) return no_memory(b);
-      const uint32_t kind = r->code->run(x, entry, s);
+      const uint32_t kind = run_code(x, b, r, entry, s);
       if (x->probed) x->launch->probe->ran(x, kind, s);
       x->warps_allowed = 0;
       x->stats.enters++;
@@ -346,6 +381,7 @@ static enum mx_block_exit run_blocks(struct mx_exec *x, struct mx_block *b, stru
   r.then = then;
   r.clean = code->table->clean || mx__sees_accesses(l); /* a checker's shadows in frames begin empty */
   r.looked_at = l->debug;
+  r.alone = !l->debug && !l->probe && b->nmembers == 1 && !r.clean;
   r.chain.nframes = 0;
   r.alike_warps = l->steps_limit || l->prep->clocks || l->probe ? 0 : l->threads < l->lanes ? 1 : l->threads / l->lanes;
   r.state.help = &mx__jit_help;
