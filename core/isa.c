@@ -236,7 +236,7 @@ static bool fits(const char *pattern, const char *text) {
 /* A conversion's canonical spelling tells the types between which this modifier converts: cvt.u64.s32. */
 enum mx_extension mx__extension(unsigned op, unsigned mod) {
   const struct mx_op_info *o = &mx__ops[op];
-  if (o->nopnds != 2 || mx__types[o->opnd[1].type].bits != 32) return MX_EXTENDS_NOTHING;
+  if (o->nopnds != 2 || mx__types[o->opnd[1].type].bits < 32) return MX_EXTENDS_NOTHING;
   char name[64];
   mx__spell(o, mod, name, sizeof name);
   if (!fits("cvt.u64.@", name)) return MX_EXTENDS_NOTHING;
@@ -264,7 +264,7 @@ enum mx_form mx__form(unsigned op, unsigned mod) {
     const bool is_condition = t->slot_class == MX_PRED && mx__means(op, "SEL");
     if (!is_condition && ((t->bits != 32 && t->bits != 64) || !strchr("usb", *t->name))) return MX_FORM_OTHER;
   }
-  if (mx__extension(op, mod)) return MX_FORM_EXTEND;
+  if (mx__extension(op, mod)) return mx__types[o->opnd[1].type].bits == 32 ? MX_FORM_EXTEND : MX_FORM_FIT;
   if (mx__is_spelled(op, "cvt") && o->nopnds == 2 && mx__types[o->opnd[1].type].bits == 64) {
     char name[64];
     mx__spell(o, mod, name, sizeof name);

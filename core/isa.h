@@ -267,12 +267,13 @@ enum mx_form {
   MX_FORM_SHIFT,  /* A * 2^B, and 0 where B is not below the width */
   MX_FORM_SELECT, /* A where the predicate C holds, else B */
   MX_FORM_CUT,    /* the low 32 bits of 64 */
+  MX_FORM_FIT,    /* A of 64 bits, of which the low 32 are extended again by the sign of a type */
   MX_FORM_DOWN,   /* the signed A / 2^B, rounded down */
   MX_FORM_DOWN_U, /* the same without a sign, and 0 where B is not below the width */
   MX_FORM_AND,    /* A & B */
 };
 enum mx_form mx__form(unsigned op, unsigned mod);
-/* How an instruction of MX_FORM_EXTEND makes 64 bits of 32. */
+/* How an instruction of MX_FORM_EXTEND or MX_FORM_FIT makes 64 bits of 32. */
 enum mx_extension { MX_EXTENDS_NOTHING, MX_EXTENDS_ZERO, MX_EXTENDS_SIGN };
 enum mx_extension mx__extension(unsigned op, unsigned mod);
 

@@ -23,19 +23,28 @@ gcc_jit_rvalue *lw_cannot_start(struct lw *l, gcc_jit_rvalue *at, unsigned bytes
 uint64_t lw_starts_form(const struct lw *l, unsigned lanes);
 
 /* elements.c. lw_has_elements: whether the access is made one by one, by numbers of 32 bits, where it is no row;
- * lw_gathers_narrow: whether one with elements of 8 or 16 bits can be. lw_one_by_one: makes it, of longer elements. */
-bool lw_has_elements(const struct lw *l, const struct lw_access *ac);
-bool lw_gathers_narrow(const struct lw *l, const struct lw_access *ac);
+ * lw_has_narrow_elements: whether one with elements of 8 or 16 bits can be. lw_one_by_one: makes it, of longer
+ * elements. */
+bool lw_has_elements(const struct lw *l);
+bool lw_has_narrow_elements(const struct lw *l);
 void lw_one_by_one(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
                    unsigned scale, gcc_jit_rvalue *const *lanes);
 /* The same of any elements, at host + index * scale, which are within bounds. */
 void lw_element_by_element(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
                            unsigned scale, gcc_jit_rvalue *const *lanes);
+gcc_jit_rvalue *lw_last_value(struct lw *l, const struct lw_access *ac, unsigned e, gcc_jit_rvalue *const *lanes);
 /* A chunk of elements of 32 or 64 bits; all chunks of narrower ones, zero-extended to 32 bits. */
 jv lw_gathered(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes,
                unsigned type);
 void lw_gathered_narrow(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, unsigned scale,
                         gcc_jit_rvalue *const *lanes, unsigned type, jv *v);
+/* Stores narrow elements of the active lanes, some of which may be missing, into rows that begin at rows[]. */
+void lw_store_narrow_rows(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *const *rows, unsigned row_lanes,
+                          gcc_jit_rvalue *const *lanes);
+/* helpers.c: stores elements of so many bits for the lanes of `mask`, the lowest first: at host + index * scale, or, if
+ * `index` is NULL, side by side. values, index: arrays of 32-bit numbers. */
+void lw_call_store_narrow(struct lw *l, unsigned bits, gcc_jit_rvalue *host, gcc_jit_rvalue *values,
+                          gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *mask);
 /* Stores all chunks of elements of 8 or 16 bits to local memory, by way of the words that contain them. */
 void lw_scatter_narrow(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index, gcc_jit_rvalue *const *lanes,
                        unsigned type, const jv *v);

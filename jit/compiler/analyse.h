@@ -226,9 +226,11 @@ bool ja_extends_sign(
     const struct ja_ins *i);      /* of an instruction that extends numbers or multiplies them to wider ones */
 void ja_find_ramps(struct ja *a); /* a part of ja_analyse() */
 /* Whether load or store k accesses rows: its address is a ramp of the bytes that each lane accesses. ja_is_flat:
- * whether load k accesses one place for each row of lanes. */
+ * whether load k accesses one place for each row of lanes. ja_is_strided: whether the address is a ramp of a multiple
+ * of these bytes, or one that falls. */
 bool ja_is_row(const struct ja *a, uint32_t k);
 bool ja_is_flat(const struct ja *a, uint32_t k);
+bool ja_is_strided(const struct ja *a, uint32_t k);
 #define JA_FLAT INT64_MAX /* stands for stride 0: the number is the same within each row of lanes */
 static inline int64_t ja_stride(int64_t ramp) { return ramp == JA_FLAT ? 0 : ramp; }
 enum { JA_MOST_ROWS = 4 };

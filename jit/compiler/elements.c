@@ -63,10 +63,53 @@ void lw_one_by_one(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *hos
   }
 }
 
-/* Whether narrow elements are gathered: as the aligned 32-bit words that contain them, which never cross a page,
- * shifted down afterwards. */
-bool lw_gathers_narrow(const struct lw *l, const struct lw_access *ac) {
-  return ac->load && l->j.isa->choose; /* a level that has `choose` can also shift each lane by its own count */
+/* The value that the highest active lane stores as element e, as a number of 32 or 64 bits. */
+gcc_jit_rvalue *lw_last_value(struct lw *l, const struct lw_access *ac, unsigned e, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  if (lw_operand_uniform(l, ac->value + e)) return jv_scalar(j, lw_source(l, ac->value + e, 0, ac->type));
+  const bool wide = jx_wide(ac->type);
+  const unsigned parts = wide ? 2 : 1;
+  gcc_jit_type *vector = jx_vector(j, wide), *t = wide ? j->t_u64 : j->t_u32;
+  gcc_jit_lvalue *all = jx_local(j, gcc_jit_context_new_array_type(j->c, NULL, vector, (int)(parts * l->nc)));
+  for (unsigned c = 0; c < l->nc; c++) {
+    const jv v = lw_source(l, ac->value + e, c, ac->type);
+    for (unsigned h = 0; h < parts; h++)
+      jx_set(j, gcc_jit_context_new_array_access(j->c, NULL, jx_rv(all), jx_int(j, j->t_int, parts * c + h)),
+             v.r[h] ? v.r[h] : v.r[0]);
+  }
+  gcc_jit_rvalue *at = gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(all, NULL), j->t_pu8);
+  return jx_keep(j, jx_rv(lw_field(l,
+                                   lw_add(l, at,
+                                          lw_u64_op(l, GCC_JIT_BINARY_OP_MULT, lw_highest(l, lw_pack(l, lanes)),
+                                                    lw_u64(l, wide ? 8 : 4))),
+                                   0, t)));
+}
+
+/* Narrow elements are gathered as the aligned 32-bit words that contain them, which never cross a page, shifted down
+ * afterwards. A level that has `choose` can also shift each lane by its own count. */
+bool lw_has_narrow_elements(const struct lw *l) { return l->j.isa->choose; }
+/* Vectors of 32-bit numbers, one for each chunk, as an array in memory. */
+static gcc_jit_rvalue *in_memory(struct lw *l, gcc_jit_rvalue *const *v) {
+  struct jx *j = &l->j;
+  gcc_jit_lvalue *all = jx_local(j, gcc_jit_context_new_array_type(j->c, NULL, j->vu32, (int)l->nc));
+  for (unsigned c = 0; c < l->nc; c++)
+    jx_set(j, gcc_jit_context_new_array_access(j->c, NULL, jx_rv(all), jx_int(j, j->t_int, c)), v[c]);
+  return jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(all, NULL), j->t_pu8));
+}
+static gcc_jit_rvalue *narrow_values(struct lw *l, const struct lw_access *ac) {
+  gcc_jit_rvalue *v[LW_CHUNKS];
+  for (unsigned c = 0; c < l->nc; c++) v[c] = lw_source(l, ac->value, c, ac->type).r[0];
+  return in_memory(l, v);
+}
+void lw_store_narrow_rows(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *const *rows, unsigned row_lanes,
+                          gcc_jit_rvalue *const *lanes) {
+  gcc_jit_rvalue *values = narrow_values(l, ac), *mask = jx_keep(&l->j, lw_pack(l, lanes));
+  const uint64_t all = UINT64_MAX >> (64 - row_lanes);
+  for (unsigned from = 0; from < l->a->lanes; from += row_lanes) {
+    gcc_jit_rvalue *m = from ? lw_u64_op(l, GCC_JIT_BINARY_OP_RSHIFT, mask, lw_u64(l, from)) : mask;
+    lw_call_store_narrow(l, jx_bitsof(ac->type), rows[from / row_lanes], lw_at(l, values, 4 * (uint64_t)from), NULL, 1,
+                         lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, m, lw_u64(l, all)));
+  }
 }
 /* The words that contain narrow elements: where they begin, from an aligned host address, and where in them the
  * elements' bits begin. Returned: that address. */
@@ -112,9 +155,8 @@ void lw_scatter_narrow(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const
 }
 /* Whether the access is made element by element, by numbers of 32 bits, where it is no row. Not if it most likely is
  * one: the code for it would take a third of the time to compile kernels that load and store matrices. */
-bool lw_has_elements(const struct lw *l, const struct lw_access *ac) {
-  return !l->one_lane && l->j.isa->choose && (!lw_is_narrow(ac) || lw_gathers_narrow(l, ac)) &&
-         !l->looks_like_row[l->ins - l->a->ins];
+bool lw_has_elements(const struct lw *l) {
+  return !l->one_lane && l->j.isa->choose && !l->looks_like_row[l->ins - l->a->ins];
 }
 void lw_element_by_element(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *host, gcc_jit_rvalue *const *index,
                            unsigned scale, gcc_jit_rvalue *const *lanes) {
@@ -123,6 +165,11 @@ void lw_element_by_element(struct lw *l, const struct lw_access *ac, gcc_jit_rva
     return;
   }
   jv v[LW_CHUNKS];
+  if (!ac->load && mx_w_mod(*l->ins->w) >> 2 != MX_LOCAL) { /* the bytes beside are other threads' */
+    lw_call_store_narrow(l, jx_bitsof(ac->type), lw_byte_pointer(l, host), narrow_values(l, ac), in_memory(l, index),
+                         scale, lw_pack(l, lanes));
+    return;
+  }
   if (!ac->load) {
     for (unsigned c = 0; c < l->nc; c++) v[c] = lw_source(l, ac->value, c, ac->type);
     lw_scatter_narrow(l, host, index, lanes, ac->type, v);

@@ -353,6 +353,41 @@ gcc_jit_rvalue *lw_call_row_access(struct lw *l, const struct lw_row_access *ac,
   return call(l, h, 6, args, from == ARGUMENTS ? lanes : NULL);
 }
 
+/* ---- elements of 8 and 16 bits ------------------------------------------------------------------------------------*/
+void lw_call_store_narrow(struct lw *l, unsigned bits, gcc_jit_rvalue *host, gcc_jit_rvalue *values,
+                          gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *mask) {
+  struct jx *j = &l->j;
+  char name[40];
+  snprintf(name, sizeof name, "store_narrow_%u%s_%u", bits, index ? "_scattered" : "", scale);
+  struct helper *h = find(name);
+  if (!h) {
+    struct building b = begin(l, name, false, j->t_bool, 4, (gcc_jit_type *[]){j->t_pu8, j->t_pu8, j->t_u64, j->t_pu8});
+#define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
+    gcc_jit_lvalue *left = jx_local(j, j->t_u64);
+    jx_set(j, left, b.arg[2]);
+    gcc_jit_block *next = lw_new_block(l, "next"), *lane = lw_new_block(l, "lane"), *over = lw_new_block(l, "over");
+    lw_go(l, next);
+    j->b = next;
+    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(left), lw_u64(l, 0)), lane, over);
+    j->b = lane;
+    gcc_jit_rvalue *number = jx_keep(j, lw_lowest(l, jx_rv(left))), *four = jx_keep(j, OP(MULT, number, lw_u64(l, 4)));
+    gcc_jit_rvalue *at = number;
+    if (index)
+      at = gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, lw_add(l, b.arg[3], four), 0, j->t_u32)), j->t_u64);
+    at = OP(MULT, at, lw_u64(l, index ? scale : bits / 8));
+    gcc_jit_type *t = bits == 8 ? j->t_u8 : j->t_u16;
+    jx_set(j, lw_field(l, lw_add(l, b.arg[0], at), 0, t),
+           gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, lw_add(l, b.arg[1], four), 0, j->t_u32)), t));
+    jx_set(j, left, lw_but_lowest(l, jx_rv(left)));
+    lw_go(l, next);
+    j->b = over;
+#undef OP
+    h = end(l, &b, jx_int(j, j->t_bool, 0), NULL);
+  }
+  gcc_jit_rvalue *args[] = {host, values, mask, index ? index : gcc_jit_context_null(j->c, j->t_pu8)};
+  gcc_jit_block_add_eval(j->b, NULL, call(l, h, 4, args, NULL));
+}
+
 /* ---- local memory ------------------------------------------------------------------------------------------------*/
 bool lw_has_local_accesses_left(void) { return nknown < MOST_HELPERS - MOST_OTHERS; }
 /* The last argument is the same as above. */

@@ -76,6 +76,9 @@ static gcc_jit_rvalue *of_bits(struct lw *l, const char *builtin, gcc_jit_rvalue
   return jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, n, j->t_u64));
 }
 gcc_jit_rvalue *lw_lowest(struct lw *l, gcc_jit_rvalue *mask) { return of_bits(l, "__builtin_ctzll", mask); }
+gcc_jit_rvalue *lw_highest(struct lw *l, gcc_jit_rvalue *mask) {
+  return lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_XOR, of_bits(l, "__builtin_clzll", mask), lw_u64(l, 63));
+}
 gcc_jit_rvalue *lw_but_lowest(struct lw *l, gcc_jit_rvalue *mask) {
   struct jx *j = &l->j;
   return jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, mask,

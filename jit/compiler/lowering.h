@@ -288,8 +288,9 @@ void lw_split(struct lw *l, gcc_jit_rvalue *cond, gcc_jit_block *yes, gcc_jit_bl
 gcc_jit_rvalue *lw_rare(struct lw *l, gcc_jit_rvalue *cond);
 gcc_jit_rvalue *lw_any(struct lw *l, gcc_jit_rvalue *const *masks);  /* whether one of the chunks' masks is not empty */
 gcc_jit_rvalue *lw_pack(struct lw *l, gcc_jit_rvalue *const *masks); /* the chunks' masks as one u64 */
-/* the number of the lowest set bit of a u64 that is not 0 */
+/* the numbers of the lowest and of the highest set bit of a u64 that is not 0 */
 gcc_jit_rvalue *lw_lowest(struct lw *l, gcc_jit_rvalue *mask);
+gcc_jit_rvalue *lw_highest(struct lw *l, gcc_jit_rvalue *mask);
 gcc_jit_rvalue *lw_but_lowest(struct lw *l, gcc_jit_rvalue *mask); /* the mask without its lowest set bit */
 gcc_jit_rvalue *lw_count(struct lw *l, gcc_jit_rvalue *mask);      /* how many bits of a u64 are set */
 /* The interpreter's body executes the current instruction; if that traps, the function is left. */

@@ -82,7 +82,7 @@ static void put_one(struct lw *l, unsigned out, unsigned c, unsigned type, jv v)
   lw_put(l, out, c, v.t == type ? jv_cvt(&l->j, to, type, v) : v);
 }
 jv lw_element_bits(struct lw *l, unsigned type) { return jv_k(&l->j, MX_T_u32, jx_bitsof(type) == 8 ? 0xFF : 0xFFFF); }
-/* The same of a word that consists of l->parts elements, if the access moves such words. */
+/* The same of word number `out`, which consists of l->parts elements, if the access moves such words. */
 void lw_put_element(struct lw *l, unsigned out, unsigned c, unsigned type, jv v) {
   struct jx *j = &l->j;
   if (!l->parts) {
@@ -93,7 +93,8 @@ void lw_put_element(struct lw *l, unsigned out, unsigned c, unsigned type, jv v)
   for (unsigned e = 0; e < l->parts; e++) {
     jv part = {.t = MX_T_u32, .r = {word, word}};
     if (e) part = jv_bin(j, JX_SHR, MX_T_u32, part, jv_k(j, MX_T_u32, e * jx_bitsof(l->part_type)));
-    put_one(l, out + e, c, l->part_type, jv_bin(j, JX_AND, MX_T_u32, part, lw_element_bits(l, l->part_type)));
+    put_one(l, out * l->parts + e, c, l->part_type,
+            jv_bin(j, JX_AND, MX_T_u32, part, lw_element_bits(l, l->part_type)));
   }
 }
 static gcc_jit_type *cell_type(const struct jx *j, unsigned type) {
@@ -127,19 +128,21 @@ void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gc
                            : j->isa->load(j, wide, lw_vector(l, q, j->bytes * h, wide));
   lw_put_element(l, out, c, type, v);
 }
+enum { STORED = 2 }; /* a store's first value, behind the address and its offset */
 /* Operand k as an element of 8 or 16 bits, zero-extended to 32. */
 static jv narrow_source(struct lw *l, unsigned k, unsigned c, unsigned type) {
   const jv in = lw_operand(l, k, c), v = jv_cvt(&l->j, type, in.t, in);
   return v.k ? jv_k(&l->j, MX_T_u32, v.kv) : (jv){.t = MX_T_u32, .u = v.u, .r = {v.r[0], v.r[0]}};
 }
-/* The value to be stored as an element of that type, which may be a word of several operands; elements of 8 and 16 bits
- * are zero-extended to 32 bits. */
+/* The value to be stored as an element of that type: operand k, or word number k - STORED of several operands; elements
+ * of 8 and 16 bits are zero-extended to 32 bits. */
 jv lw_source(struct lw *l, unsigned k, unsigned c, unsigned type) {
   struct jx *j = &l->j;
   if (l->parts) {
-    jv word = narrow_source(l, k, c, l->part_type);
+    const unsigned first = STORED + (k - STORED) * l->parts;
+    jv word = narrow_source(l, first, c, l->part_type);
     for (unsigned e = 1; e < l->parts; e++) {
-      const jv part = jv_bin(j, JX_SHL, MX_T_u32, narrow_source(l, k + e, c, l->part_type),
+      const jv part = jv_bin(j, JX_SHL, MX_T_u32, narrow_source(l, first + e, c, l->part_type),
                              jv_k(j, MX_T_u32, e * jx_bitsof(l->part_type)));
       word = jv_bin(j, JX_OR, MX_T_u32, word, part);
     }
@@ -197,11 +200,6 @@ static gcc_jit_rvalue *not_all(struct lw *l, bool guarded, gcc_jit_rvalue *const
   for (unsigned c = 1; c < l->nc; c++) all = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_mask, all, lanes[c]);
   return lw_compare(l, GCC_JIT_COMPARISON_NE, j->isa->mask_bits(j, all), lw_u64(l, UINT64_MAX >> (64 - j->w)));
 }
-/* Whether the access stores elements of 8 or 16 bits on a CPU level that cannot mask them: all lanes must be active. */
-static bool stores_all(const struct lw *l, const struct lw_access *ac) {
-  return lw_is_narrow(ac) && !ac->load && l->j.isa->mask_is_vector;
-}
-
 unsigned lw_shape_bit(const struct lw_base *base, unsigned bytes) {
   const uint64_t scale = base->pre_scale * base->post_scale, stride = bytes % scale ? 0 : bytes / scale;
   return stride == 1    ? MX_JIT_ROWS1
@@ -270,9 +268,18 @@ static void row_by_row(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue 
   lw_go(l, ac->end);
   j->b = others;
 }
+/* Whether elements through a slot with a shape have this form. Not in shared memory, where such slots are rows or the
+ * same in all lanes, and loops have dozens of accesses through them: lu_corner would take 1.4 times as long to compile.
+ */
+static bool has_distances(struct lw *l) {
+  const struct lw_base *base = lw_base(l);
+  const bool long_slot = base->slot >= l->a->f->npred + l->a->f->n32;
+  const uint64_t scale = base->pre_scale * base->post_scale;
+  return (scale == 1 || scale == 2 || scale == 4 || scale == 8) && (long_slot || base->pre_scale == 1) &&
+         mx_w_mod(*l->ins->w) >> 2 != MX_SHARED && lw_has_elements(l);
+}
 /* Elements through a slot with a shape, whose bounds are checked: the slot's distances from its least value are
- * numbers of 32 bits, unless the greatest one is too large. Not in shared memory, where such slots are rows or the same
- * in all lanes, and loops have dozens of accesses through them: lu_corner would take 1.4 times as long to compile. */
+ * numbers of 32 bits, unless the greatest one is too large. */
 static void by_distance_from_least(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *host,
                                    gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
@@ -352,9 +359,7 @@ static void by_chunks(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *
   if (scalable && !long_slot && !lw_is_narrow(ac) && base->pre_scale == 1) {
     lw_one_by_one(l, ac, host, index, (unsigned)scale, lanes);
     lw_go(l, ac->end);
-  } else if (scalable && (long_slot || base->pre_scale == 1) && mx_w_mod(*l->ins->w) >> 2 != MX_SHARED &&
-             lw_has_elements(l, ac))
-    by_distance_from_least(l, ac, host, lanes);
+  } else if (has_distances(l)) by_distance_from_least(l, ac, host, lanes);
   else lw_go(l, ac->slow);
 }
 
@@ -444,8 +449,6 @@ static void by_shape(struct lw *l, const struct lw_access *ac, struct memory_bou
   last_address(l, p, ac->bytes);
   gcc_jit_rvalue *odd, *wrong = lw_shape_misses(l, lw_base(l), p->lo, p->limit, ac->bytes, &off, &odd),
                        *bad = lw_wrong_or_odd(l, wrong, odd);
-  /* moved whole: if lanes of the chunk are inactive, all of it has to be within bounds */
-  if (lw_is_narrow(ac) && !ac->load) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes));
   gcc_jit_rvalue *full = NULL;
   if (lw_is_narrow(ac) && ac->load) {
     full = in_all_chunks(l, ac->guarded, lanes);
@@ -458,6 +461,14 @@ static void by_shape(struct lw *l, const struct lw_access *ac, struct memory_bou
   }
   lw_split(l, lw_rare(l, bad), ac->slow, near);
   j->b = near;
+  if (lw_is_narrow(ac) && !ac->load) { /* chunks are moved whole */
+    gcc_jit_block *some = lw_new_block(l, "some"), *all = lw_new_block(l, "all");
+    lw_split(l, not_all(l, ac->guarded, lanes), some, all);
+    j->b = some;
+    if (has_distances(l)) by_distance_from_least(l, ac, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off), lanes);
+    else lw_go(l, ac->slow);
+    j->b = all;
+  }
   by_chunks(l, ac, jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, off)), lanes, full);
 }
 
@@ -479,8 +490,8 @@ static bool is_far_from_next(const struct lw *l, const struct lw_access *ac) {
   const unsigned space = mx_w_mod(*l->ins->w) >> 2;
   return l->uses_images && ac->load && (space == MX_GLOBAL || space == MX_GENERIC) && !lw_is_in_loop(l);
 }
-/* Stores single elements of 32 or 64 bits at a level whose masked stores are slow: whether all lanes are active is
- * asked once. */
+/* Stores single elements at a level that has no masked stores, or slow ones: whether all lanes are active is asked
+ * once. */
 static void store_pieces(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *const *pieces, unsigned piece_lanes,
                          gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
@@ -494,11 +505,14 @@ static void store_pieces(struct lw *l, const struct lw_access *ac, gcc_jit_rvalu
   lw_split(l, not_all(l, ac->guarded, lanes), some, all);
   for (unsigned masked = 0; masked < 2; masked++) {
     j->b = masked ? some : all;
-    for (unsigned c = 0; c < l->nc; c++)
+    const bool rows = masked && lw_is_narrow(ac);
+    if (rows) lw_store_narrow_rows(l, ac, pieces, piece_lanes, lanes);
+    for (unsigned c = 0; c < l->nc && !rows; c++)
       for (unsigned h = 0; h < vectors; h++) {
         const uint64_t at = (uint64_t)(j->w * c % piece_lanes) * ac->bytes + j->bytes * h;
         gcc_jit_lvalue *cell = lw_vector(l, pieces[j->w * c / piece_lanes], at, vectors > 1);
-        if (masked) j->isa->write(j, vectors > 1, h, cell, v[c][h], lanes[c]);
+        if (lw_is_narrow(ac)) j->isa->write_narrow(j, jx_bitsof(ac->type), cell, v[c][h], NULL);
+        else if (masked) j->isa->write(j, vectors > 1, h, cell, v[c][h], lanes[c]);
         else j->isa->store(j, cell, v[c][h]);
       }
     lw_go(l, stored);
@@ -512,7 +526,7 @@ static void in_pieces(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *
                       gcc_jit_rvalue *const *lanes, bool own) {
   struct jx *j = &l->j;
   const bool far = ac->n == 1 && is_far_from_next(l, ac);
-  if (!ac->load && ac->n == 1 && !own && !lw_is_narrow(ac) && j->isa->mask_is_vector) {
+  if (!ac->load && ac->n == 1 && (!own || lw_is_narrow(ac)) && j->isa->mask_is_vector) {
     store_pieces(l, ac, pieces, piece_lanes, lanes);
     return;
   }
@@ -531,7 +545,7 @@ static void in_pieces(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *
                       : jx_keep(j, lw_source(l, ac->value + e, c, MX_T_u32).r[0]);
     if (ac->load) lw_deinterleave(l, v, ac->n);
     for (unsigned e = 0; e < ac->n; e++)
-      if (ac->load) lw_put(l, e, c, (jv){.t = MX_T_u32, .r = {v[e], v[e]}});
+      if (ac->load) lw_put_element(l, e, c, ac->type, (jv){.t = MX_T_u32, .r = {v[e], v[e]}});
       else
         j->isa->write(j, false, 0, lw_vector(l, q, at + j->bytes * e, false), lw_interleave(l, v, ac->n, e), lanes[c]);
   }
@@ -580,7 +594,7 @@ static void by_index(struct lw *l, const struct lw_access *ac, struct memory_bou
   for (unsigned c = 0; c < l->nc; c++) index[c] = jx_keep(j, lw_get(l, base->slot, MX_T_u32, c).r[0]);
   if (stride) {
     const struct lw_known_row row = lw_number_row(l, base->slot, stride, index, lanes, ac->guarded);
-    const bool elements = ac->n > 1 ? lw_has_elements(l, ac) : !lw_is_narrow(ac) || lw_gathers_narrow(l, ac);
+    const bool elements = ac->n > 1 ? lw_has_elements(l) : !lw_is_narrow(ac) || lw_has_narrow_elements(l);
     gcc_jit_block *in_row = lw_new_block(l, "piece"), *others = elements ? lw_new_block(l, "others") : ac->slow;
     gcc_jit_rvalue *start = jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, times(l, row.first, scale), off));
     /* the last number is not negative either, so that signed and unsigned agree */
@@ -588,7 +602,7 @@ static void by_index(struct lw *l, const struct lw_access *ac, struct memory_bou
                    *wrong = lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_OR, row.first, room);
     gcc_jit_rvalue *no = lw_either(l, row.scattered, lw_is_negative(l, wrong));
     no = lw_either(l, no, outside(l, false, &start, 1, l->a->lanes, ac->bytes));
-    if ((ac->n > 1 && !ac->load) || stores_all(l, ac)) no = lw_either(l, no, not_all(l, ac->guarded, lanes));
+    if (ac->n > 1 && !ac->load) no = lw_either(l, no, not_all(l, ac->guarded, lanes));
     lw_split(l, lw_rare(l, no), others, in_row);
     j->b = in_row;
     gcc_jit_rvalue *host = jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, p->host, start));
@@ -701,6 +715,39 @@ static void rows_start(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue 
     start[row] = jx_keep(&l->j, first);
   }
 }
+/* Elements through any other ramp: all lanes of a row are within bounds if its ends are. */
+static void by_stride(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
+  struct jx *j = &l->j;
+  const int64_t stride = l->a->address_ramp[l->ins - l->a->ins];
+  const unsigned rows = ja_rows(l->a), row_lanes = l->a->row_lanes;
+  const bool in_shared = mx_w_mod(*l->ins->w) >> 2 == MX_SHARED;
+  gcc_jit_rvalue *end[2 * JA_MOST_ROWS], *bad = NULL, *index[LW_CHUNKS], *apart[JA_MOST_ROWS];
+  rows_start(l, ac, off, end);
+  for (unsigned row = 0; row < rows; row++) {
+    end[rows + row] =
+        jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, end[row], lw_u64(l, (uint64_t)stride * (row_lanes - 1))));
+    if (!row)
+      continue; /* numbers of 32 bits are added to the first row's address, of which one bit is for the stride */
+    apart[row] = jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, end[row], end[0]));
+    gcc_jit_rvalue *from_least = lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, apart[row], lw_u64(l, UINT64_C(1) << 29));
+    bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, from_least, lw_u64(l, UINT64_C(1) << 30)));
+  }
+  gcc_jit_rvalue *host = host_of(l, in_shared);
+  bad = lw_either(l, bad, outside(l, in_shared, end, 2 * rows, 1, ac->bytes));
+  gcc_jit_block *fast = lw_new_block(l, "fast");
+  lw_split(l, lw_rare(l, bad), ac->slow, fast);
+  j->b = fast;
+  for (unsigned c = 0; c < l->nc; c++) {
+    const unsigned row = j->w * c / row_lanes;
+    index[c] = lw_ramp(l, j->w * c % row_lanes, (uint64_t)stride, false);
+    if (!row) continue;
+    const jv more = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, apart[row], j->t_u32));
+    index[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, index[c], more.r[0]));
+  }
+  host = jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, end[0]));
+  lw_element_by_element(l, ac, host, index, 1, lanes);
+  lw_go(l, ac->end);
+}
 /* A load through a flat ramp: one place for each row of lanes. */
 static void by_flat_rows(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *off) {
   struct jx *j = &l->j;
@@ -742,9 +789,9 @@ static void by_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *o
   gcc_jit_rvalue *host = host_of(l, in_shared);
   const uint64_t reach = (uint64_t)l->a->lanes / n * ac->bytes;
   gcc_jit_rvalue *bad = lw_either(l, scattered, outside(l, in_shared, start, n, l->a->lanes / n, ac->bytes));
-  if (stores_all(l, ac) || (ac->n > 1 && !ac->load)) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes));
+  if (ac->n > 1 && !ac->load) bad = lw_either(l, bad, not_all(l, ac->guarded, lanes));
   gcc_jit_block *fast = lw_new_block(l, "fast"),
-                *others = cls == MX_R64 && !certain && lw_has_elements(l, ac) ? lw_new_block(l, "others") : ac->slow;
+                *others = cls == MX_R64 && !certain && lw_has_elements(l) ? lw_new_block(l, "others") : ac->slow;
   lw_split(l, lw_rare(l, bad), others, fast);
   if (others != ac->slow) {
     j->b = others;
@@ -808,7 +855,7 @@ static bool build_access(struct lw *l) {
       (space == MX_LOCAL && l->a->checked))
     return false;
   const bool load = ac.kind == MX_ACCESS_LOAD, local = space == MX_LOCAL;
-  const unsigned at = load ? ac.elements : 0, value = load ? 0 : 2;
+  const unsigned at = load ? ac.elements : 0, value = load ? 0 : STORED;
   /* the elements in memory have the registers' full width */
   const bool full_width = bits >= 32 && mx__types[o->opnd[value].type].bits == bits;
   if (o->nopnds != ac.elements + 2u) return false;
@@ -817,8 +864,7 @@ static bool build_access(struct lw *l) {
   gcc_jit_rvalue *variable;
   const uint64_t off_k = lw_offset(l, at + 1, &variable);
   const bool one_address = lw_operand_uniform(l, at);
-  bool uniform = one_address && !local;
-  for (unsigned e = 0; !load && e < ac.elements; e++) uniform &= lw_operand_uniform(l, value + e);
+  const bool uniform = one_address && !local;
 
   struct memory_bounds p = {0};
   if (load && space == MX_PARAM && !guarded && parameter(l, at, off_k, variable, bytes)) {
@@ -842,24 +888,24 @@ static bool build_access(struct lw *l) {
   }
   const struct lw_base *base = lw_base(l);
   /* pairs and quads of small elements are moved as words */
-  const unsigned word = bytes == 2 ? MX_T_u16 : MX_T_u32;
-  const bool packed = !uniform && lw_is_packed(&ac), gathers = j->isa->choose,
-             no_row = base && base->indexed && !row_stride(base, bytes), several = ac.elements > 1 && !packed,
+  const unsigned word = bytes == 2 ? MX_T_u16 : MX_T_u32, words = bytes == 8 ? 2 : 1;
+  const bool packed = !uniform && ac.elements > 1 && bits < 32, gathers = j->isa->choose,
+             no_row = base && base->indexed && !row_stride(base, bytes), several = packed ? words > 1 : ac.elements > 1,
              narrow = bytes < 4 || (bits < 32 && !packed),
              wide_address = mx__types[o->opnd[at].type].slot_class == MX_R64,
-             /* of several lanes' values for one address the highest lane's stays */
-      by_body = (several && !(full_width && gathers && (base || wide_address || local))) ||
-                (local  ? narrow && !gathers
-                 : base ? narrow && no_row && !(load && gathers)
-                        : one_address);
-  const bool flat = ja_is_flat(l->a, (uint32_t)(l->ins - l->a->ins));
+             by_body = (several && !((full_width || packed) && gathers && (base || wide_address || local))) ||
+                       (narrow && !gathers && (local || no_row));
+  const uint32_t number = (uint32_t)(l->ins - l->a->ins);
+  const bool flat = ja_is_flat(l->a, number),
+             strided = gathers && full_width == (bits >= 32) && ja_is_strided(l->a, number);
   if (!uniform && !flat && by_body) {
     lw_interpret(l);
     return true;
   }
   struct lw_access access = {load, guarded, ac.type, ac.elements, at, value, bytes, NULL, NULL};
-  if (packed) access.type = word, access.n = 1, l->parts = ac.elements, l->part_type = ac.type;
-  if (!uniform && !flat && !base && !local && call_row_access(l, &access, variable ? variable : lw_u64(l, off_k)))
+  if (packed) access.type = word, access.n = words, l->parts = ac.elements / words, l->part_type = ac.type;
+  if (!uniform && !flat && !strided && !base && !local &&
+      call_row_access(l, &access, variable ? variable : lw_u64(l, off_k)))
     return true;
   jv off = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);
   if (local && lw_call_by_lane(l, &access, off)) return true;
@@ -887,12 +933,13 @@ static bool build_access(struct lw *l) {
       if (load) v[e] = load_cell(l, q, offset, ac.type);
       else
         jx_set(j, lw_field(l, q, offset, t),
-               gcc_jit_context_new_cast(j->c, NULL, jv_scalar(j, lw_source(l, value + e, 0, ac.type)), t));
+               gcc_jit_context_new_cast(j->c, NULL, lw_last_value(l, &access, e, lanes), t));
     }
     for (unsigned e = 0; load && e < ac.elements; e++)
       for (unsigned c = 0; c < l->nc; c++) lw_put_element(l, e, c, ac.type, v[e]);
     lw_go(l, end);
   } else if (flat) by_flat_rows(l, &access, variable ? variable : lw_u64(l, off_k));
+  else if (strided) by_stride(l, &access, variable ? variable : lw_u64(l, off_k), lanes);
   else if (local) lw_by_lane(l, &access, off, lanes);
   else if (lw_base(l) && lw_base(l)->indexed) by_index(l, &access, &p, variable ? variable : lw_u64(l, off_k), lanes);
   else if (lw_base(l)) by_shape(l, &access, &p, variable ? variable : lw_u64(l, off_k), lanes);
@@ -906,7 +953,7 @@ static bool build_access(struct lw *l) {
 bool lw_memory(struct lw *l) {
   const struct mx_row_access ac = mx__row_access[l->ins->op];
   for (unsigned e = 0; ac.kind == MX_ACCESS_STORE && jx_bitsof(ac.type) == 32 && e < ac.elements; e++)
-    lw_clean_slot(l, 2 + e);
+    lw_clean_slot(l, STORED + e);
   const bool built = build_access(l);
   l->parts = 0;
   return built;

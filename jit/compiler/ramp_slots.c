@@ -129,6 +129,7 @@ static gcc_jit_rvalue *no_ramp(struct lw *l, unsigned k, gcc_jit_rvalue *first) 
     n = constant(l, 2);
     if ((uint64_t)stride & ((UINT64_C(1) << n) - 1)) return differ_above(l, first, stride, wide, (unsigned)n);
   }
+  if (i->form == MX_FORM_FIT) return wraps(l, cast(l, first, l->j.t_u32), stride, false, ja_extends_sign(i));
   return wraps(l, first, stride, wide, i->form == MX_FORM_DOWN || ja_extends_sign(i));
 }
 /* Code is left where the result is no ramp. */
@@ -150,6 +151,7 @@ static gcc_jit_rvalue *result(struct lw *l, gcc_jit_type *t, unsigned row) {
   case MX_FORM_COPY: return number(l, 1, row);
   case MX_FORM_CUT: return cast(l, number(l, 1, row), t);
   case MX_FORM_EXTEND: return widened(l, number(l, 1, row));
+  case MX_FORM_FIT: return widened(l, cast(l, number(l, 1, row), j->t_u32));
   case MX_FORM_ADD: return OP(PLUS, number(l, 1, row), number(l, 2, row));
   case MX_FORM_SUB: return OP(MINUS, number(l, 1, row), number(l, 2, row));
   case MX_FORM_SHIFT: return OP(LSHIFT, number(l, 1, row), jx_int(j, t, constant(l, 2)));

@@ -47,8 +47,8 @@ static bool constant(const struct ja *a, const struct ja_ins *i, unsigned k, int
   return true;
 }
 bool ja_extends_sign(const struct ja_ins *i) {
-  return i->form == MX_FORM_EXTEND ? mx__extension(i->op, mx_w_mod(*i->w)) == MX_EXTENDS_SIGN
-                                   : mx__types[i->o->opnd[1].type].name[0] == 's';
+  return i->form == MX_FORM_EXTEND || i->form == MX_FORM_FIT ? mx__extension(i->op, mx_w_mod(*i->w)) == MX_EXTENDS_SIGN
+                                                             : mx__types[i->o->opnd[1].type].name[0] == 's';
 }
 /* Whether a ramp stays one when it is extended to 64 bits, but for numbers that wrap. */
 static bool extends(const struct ja_ins *i, int64_t stride) {
@@ -69,8 +69,8 @@ static bool product(const struct ja *a, const struct ja_ins *i, const uint64_t *
   return true;
 }
 bool ja_ramp_leaves(const struct ja_ins *i) {
-  return i->form == MX_FORM_EXTEND || i->form == MX_FORM_DOWN || i->form == MX_FORM_DOWN_U || i->form == MX_FORM_AND ||
-         ja_multiplies_wide(i);
+  return i->form == MX_FORM_EXTEND || i->form == MX_FORM_FIT || i->form == MX_FORM_DOWN || i->form == MX_FORM_DOWN_U ||
+         i->form == MX_FORM_AND || ja_multiplies_wide(i);
 }
 bool ja_and_bits(const struct ja *a, const struct ja_ins *i, struct ja_bits *bits) {
   const unsigned k = mx_w_operand(i->w, 1) >= MX_LIT ? 1 : 2;
@@ -100,7 +100,8 @@ static bool computed(const struct ja *a, const struct ja_ins *i, const uint64_t 
   switch (i->form) {
   case MX_FORM_COPY:
   case MX_FORM_CUT: return operand(a, i, 1, uni, ramps, by);
-  case MX_FORM_EXTEND: return operand(a, i, 1, uni, ramps, by) && extends(i, by->stride);
+  case MX_FORM_EXTEND:
+  case MX_FORM_FIT: return operand(a, i, 1, uni, ramps, by) && extends(i, by->stride);
   case MX_FORM_ADD:
   case MX_FORM_SUB:
     if (!operand(a, i, 1, uni, ramps, by) || !operand(a, i, 2, uni, ramps, &more)) return false;
@@ -207,6 +208,7 @@ static bool makes_multiple(const struct ja *a, const struct ja_ins *i, const uin
   case MX_FORM_COPY:
   case MX_FORM_CUT:
   case MX_FORM_EXTEND:
+  case MX_FORM_FIT:
   case MX_FORM_SHIFT: return IS(1);
   case MX_FORM_ADD:
   case MX_FORM_SUB: return IS(1) && IS(2);
@@ -269,6 +271,13 @@ bool ja_is_row(const struct ja *a, uint32_t k) {
 bool ja_is_flat(const struct ja *a, uint32_t k) {
   return a->address_ramp[k] == JA_FLAT && mx__row_access[a->ins[k].op].kind == MX_ACCESS_LOAD &&
          mx_w_mod(*a->ins[k].w) >> 2 != MX_LOCAL;
+}
+bool ja_is_strided(const struct ja *a, uint32_t k) {
+  const int64_t stride = a->address_ramp[k];
+  const struct mx_row_access ac = mx__row_access[a->ins[k].op];
+  const int64_t bytes = (int64_t)mx__types[ac.type].bits / 8 * ac.elements;
+  return stride && stride != JA_FLAT && stride != bytes && bytes && stride % bytes == 0 &&
+         is_small(stride, MOST_EXTENDED) && mx_w_mod(*a->ins[k].w) >> 2 != MX_LOCAL;
 }
 /* Finds the ramps in rows of a->row_lanes. Returned: how many loads and stores access rows, or one place for a row. */
 static uint32_t find_ramps(struct ja *a) {
