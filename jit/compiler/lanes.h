@@ -190,6 +190,9 @@ struct jx_isa {
   gcc_jit_rvalue *(*read)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m);
   gcc_jit_rvalue *(*read_one)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *m);
   void (*write)(struct jx *j, bool wide, unsigned h, gcc_jit_lvalue *cell, gcc_jit_rvalue *v, gcc_jit_rvalue *m);
+  /* Every second of the 32-bit words from `first` on; last: those that end with the chunk's last one. NULL: the level
+   * gathers them as fast */
+  gcc_jit_rvalue *(*every_second)(struct jx *j, gcc_jit_lvalue *first, gcc_jit_lvalue *last);
   /* Elements of 8 or 16 bits, zero-extended; of the lanes of m where masks are integers, otherwise of all lanes. */
   gcc_jit_rvalue *(*load_narrow)(struct jx *j, unsigned bits, gcc_jit_lvalue *cell);
   void (*write_narrow)(struct jx *j, unsigned bits, gcc_jit_lvalue *cell, gcc_jit_rvalue *v, gcc_jit_rvalue *m);

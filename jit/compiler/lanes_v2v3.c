@@ -418,6 +418,12 @@ static gcc_jit_rvalue *exchange(struct jx *j, gcc_jit_rvalue *v, unsigned by) {
 }
 
 /* ---- memory -----------------------------------------------------------------------------------------------------*/
+/* The words 0, 2, ... of the first vector, and 1, 3, ... of the second one, which begins one word before the next
+ * element; the instruction works on halves of vectors separately. */
+static gcc_jit_rvalue *every_second_v3(struct jx *j, gcc_jit_lvalue *first, gcc_jit_lvalue *last) {
+  return jx_ask(j, "vmovdqu %1, %0\n\tvshufps $0xD8, %2, %0, %0\n\tvpermq $0xD8, %0, %0", "=&x", j->vu32, 2, "m",
+                jx_rv(first), "m", jx_rv(last));
+}
 static gcc_jit_rvalue *load(struct jx *j, bool wide, gcc_jit_lvalue *cell) {
   return jx_ask(j, is_v3(j) ? "vmovdqu %1, %0" : "movdqu %1, %0", "=x", V(wide), 1, "m", jx_rv(cell));
 }
@@ -736,6 +742,7 @@ const struct jx_isa jx_v3 = {.name = "v3",
                              .three_operands = true,
                              .choose = choose_v3,
                              .extreme = extreme_v3,
+                             .every_second = every_second_v3,
                              .read = read_v3,
                              .write = write_v3,
                              .gather = gather_v3,

@@ -744,6 +744,17 @@ static void by_stride(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *
     const jv more = jv_broadcast(j, MX_T_u32, gcc_jit_context_new_cast(j->c, NULL, apart[row], j->t_u32));
     index[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->vu32, index[c], more.r[0]));
   }
+  if (ac->load && ac->n == 1 && ac->bytes == 4 && stride == 8 && j->isa->every_second && !l->parts) {
+    for (unsigned c = 0; c < l->nc; c++) {
+      gcc_jit_rvalue *q = lw_byte_pointer(l, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, end[j->w * c / row_lanes]));
+      const uint64_t at = 8 * (uint64_t)(j->w * c % row_lanes);
+      gcc_jit_rvalue *v =
+          j->isa->every_second(j, lw_vector(l, q, at, false), lw_vector(l, q, at + j->bytes - 4, false));
+      lw_put_element(l, 0, c, ac->type, (jv){.t = MX_T_u32, .r = {v, v}});
+    }
+    lw_go(l, ac->end);
+    return;
+  }
   host = jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, host, end[0]));
   lw_element_by_element(l, ac, host, index, 1, lanes);
   lw_go(l, ac->end);
