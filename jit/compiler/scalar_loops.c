@@ -25,6 +25,7 @@
 #include "graph.h"
 #include "meaning.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -482,9 +483,9 @@ void lw_scalar_loops_find(struct lw *l) {
       if (!has_odd_slots(l, p)) {
         l->scalar_loops[p->head] = p, p->start = lw_new_block(l, "lanes");
         p->since = jx_local(&l->j, l->j.t_u64), p->slice = jx_local(&l->j, l->j.t_u64);
-        p->entered = jx_local(&l->j, l->j.t_u64);
+        p->ask_at = jx_local(&l->j, l->j.t_int);
         l->j.b = l->prologue; /* in the prologue, since code may be entered in the middle of the loop */
-        jx_set(&l->j, p->since, lw_u64(l, 0)), jx_set(&l->j, p->entered, lw_u64(l, 0));
+        jx_set(&l->j, p->since, lw_u64(l, 0)), jx_set(&l->j, p->ask_at, jx_int(&l->j, l->j.t_int, (uint64_t)INT_MIN));
       }
     }
     if (l->scalar_loops[a->loops[g].head] != p) free(p);

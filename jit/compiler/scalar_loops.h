@@ -80,7 +80,8 @@ struct lw_scalar_loop {
   /* of several exits: the lanes that have left by each; where the first turn ended (0: none has), as `turn` has it for
    * the current one; not 0: another turn ended elsewhere */
   gcc_jit_lvalue *left_by[MOST_EXITS], *first_turn, *apart;
-  gcc_jit_lvalue *entered;       /* not 0: code was entered in the loop's middle, and has not come to the header yet */
+  /* in rounds that begin with no more of the slice than that left, the vector form asks again which form is better */
+  gcc_jit_lvalue *ask_at;
   gcc_jit_lvalue *since, *slice; /* when the loop began (0: it is not being measured); the slice at that time */
   /* not chain: which blocks and backward branches were seen, by round and in the current one */
   gcc_jit_lvalue *visits, *seen;

@@ -9,12 +9,14 @@
 #include "vm/exec/lane_loops.h"
 #include "vm/exec/launch.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum {
   TIMES_OFF = 15, /* how many times the vector form runs after a bailout */
-  MEASURED = 8    /* a power of 2: one in so many runs of the vector form is measured */
+  MEASURED = 8,   /* a power of 2: one in so many runs of the vector form is measured */
+  TRIAL = 64      /* how many rounds of the vector form are a trial, while lanes run one by one as a rule */
 };
 
 /* ---- scalars ----------------------------------------------------------------------------------------------------*/
@@ -69,10 +71,8 @@ static void move(struct lw *l, const struct lw_scalar_loop *p, bool in, uint32_t
 }
 /* ---- time
  * ----------------------------------------------------------------------------------------------------------*/
-static gcc_jit_rvalue *slice_now(struct lw *l) {
-  struct jx *j = &l->j;
-  return cast(l, jx_rv(lw_field(l, l->x, MX_AT(exec, slice), j->t_int)), j->t_u64);
-}
+static gcc_jit_rvalue *slice_left(struct lw *l) { return jx_rv(lw_field(l, l->x, MX_AT(exec, slice), l->j.t_int)); }
+static gcc_jit_rvalue *slice_now(struct lw *l) { return cast(l, slice_left(l), l->j.t_u64); }
 static void begin_time(struct lw *l, struct lw_scalar_loop *p) {
   struct jx *j = &l->j;
   gcc_jit_extended_asm *a = jx_asm(j, "rdtsc\n\tshlq $32, %%rdx\n\torq %%rdx, %0", "=a", p->since, 0);
@@ -100,26 +100,42 @@ void lw_scalar_loops_left(struct lw *l, uint32_t to) {
   }
 }
 
+/* From the round on that begins with so much left of the slice, it is asked again which form is better. */
+static void ask_from(struct lw *l, const struct lw_scalar_loop *p, gcc_jit_rvalue *slice) {
+  jx_set(&l->j, p->ask_at, slice);
+}
+static void never_ask(struct lw *l, const struct lw_scalar_loop *p) {
+  ask_from(l, p, jx_int(&l->j, l->j.t_int, (uint64_t)INT_MIN));
+}
 /* Where the slice ends in a loop's middle, code is entered there again: lanes may run one by one from the next round
  * on. */
 void lw_scalar_loops_entered(struct lw *l, uint32_t block) {
   for (uint32_t k = 0; k < l->a->nloops; k++) {
     const struct lw_scalar_loop *p = l->scalar_loops[l->a->loops[k].head];
-    if (p && block != p->head && ja_has(l->a->loops[k].body, block)) jx_set(&l->j, p->entered, lw_u64(l, 1));
+    if (p && block != p->head && ja_has(l->a->loops[k].body, block)) ask_from(l, p, jx_int(&l->j, l->j.t_int, INT_MAX));
   }
 }
 void lw_next_round(struct lw *l, uint32_t head) {
-  const struct lw_scalar_loop *p = l->scalar_loops[head];
-  gcc_jit_block *start = lw_new_block(l, "start");
-  lw_split(l, lw_rare(l, IS(NE, jx_rv(p->entered), lw_u64(l, 0))), start, l->head[head]);
-  l->j.b = start;
-  jx_set(&l->j, p->entered, lw_u64(l, 0));
+  struct lw_scalar_loop *p = l->scalar_loops[head];
+  struct jx *j = &l->j;
+  gcc_jit_block *ask = lw_new_block(l, "ask"), *start = lw_new_block(l, "start"), *trial = lw_new_block(l, "trial");
+  lw_split(l, lw_rare(l, IS(LE, slice_left(l), jx_rv(p->ask_at))), ask, l->head[head]);
+  j->b = ask;
+  lw_split(l, lw_rare(l, IS(EQ, jx_rv(p->since), lw_u64(l, 0))), start, trial);
+  j->b = trial;
+  took(l, p, MX_LOOP_TOGETHER);
+  lw_go(l, start);
+  j->b = start;
   lw_go(l, p->start);
 }
 
+/* A number that the bounds cache of the loop's first access keeps for the loop. */
+static gcc_jit_lvalue *loop_field(struct lw *l, const struct lw_scalar_loop *p, uint64_t member) {
+  return lw_field(l, jx_rv(l->bounds), (uint64_t)p->access[0].ins->bounds * sizeof(struct mx_bounds) + member,
+                  l->j.t_u32);
+}
 static gcc_jit_lvalue *off_count(struct lw *l, const struct lw_scalar_loop *p) {
-  return lw_field(l, jx_rv(l->bounds),
-                  (uint64_t)p->access[0].ins->bounds * sizeof(struct mx_bounds) + MX_AT(bounds, lanes_off), l->j.t_u32);
+  return loop_field(l, p, MX_AT(bounds, lanes_off));
 }
 
 /* ---- loads and stores --------------------------------------------------------------------------------------------*/
@@ -819,13 +835,23 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
            measured, not_now);
   j->b = not_now;
   jx_set(j, p->since, lw_u64(l, 0));
+  never_ask(l, p);
   lw_go(l, p->vector);
   j->b = measured;
   begin_time(l, p);
+  gcc_jit_block *trial = lw_new_block(l, "trial"), *together = lw_new_block(l, "together");
+  never_ask(l, p);
+  lw_split(l, IS(EQ, jx_rv(loop_field(l, p, MX_AT(bounds, lanes_left))), jx_int(j, j->t_u32, MX_LANES_TOGETHER)),
+           together, trial);
+  j->b = trial;
+  ask_from(l, p, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, slice_left(l), jx_int(j, j->t_int, TRIAL)));
+  lw_go(l, together);
+  j->b = together;
   lw_go(l, p->vector);
   j->b = on;
   begin_time(l, p);
-  gcc_jit_rvalue *slice = jx_keep(j, jx_rv(lw_field(l, l->x, MX_AT(exec, slice), j->t_int)));
+  never_ask(l, p);
+  gcc_jit_rvalue *slice = jx_keep(j, slice_left(l));
   gcc_jit_rvalue *bad = IS(LE, slice, jx_int(j, j->t_int, p->nbacks));
   uint32_t rank = h->rank;
   for (unsigned n = 0; n < p->nblocks; n++)
@@ -888,6 +914,7 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   lw_go(one, unmeasured);
   one->j.b = unmeasured;
   jx_set(&one->j, p->since, lw_u64(l, 0));
+  never_ask(one, p);
   lw_go(one, p->vector);
   turn_to(l, one);
   j->b = behind;

@@ -43,6 +43,7 @@ bool mx__exec_init(struct mx_exec *x, struct mx_launch *l) {
   x->bounds = calloc(l->prep->nbounds ? l->prep->nbounds : 1, sizeof *x->bounds);
   struct lane_tables *t = x->lane_tables = malloc(sizeof *t);
   if (!x->bounds || !t || (l->probe && l->probe->begins && !l->probe->begins(x))) return mx__exec_done(x), false;
+  mx__loops_begin(x);
   x->local_stride = l->local_bytes;
   x->tid_rows = l->block[0] % l->lanes == 0;
   x->stop = l->stop;
@@ -68,6 +69,7 @@ bool mx__exec_init(struct mx_exec *x, struct mx_launch *l) {
 void mx__exec_done(struct mx_exec *x) {
   struct mx_launch *l = x->launch;
   if (x->probed) l->probe->ends(x);
+  mx__loops_end(x);
   mx__lock(&l->lock);
   l->stats.steps += x->steps;
   l->stats.steps_compiled += x->stats.steps_compiled;

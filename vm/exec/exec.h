@@ -102,10 +102,11 @@ struct mx_prepared { /* a kernel with all functions that it may call; shared, an
   struct mx_pfunc *funcs;
   uint32_t nfuncs; /* by image number; insns NULL where not reachable */
   uint32_t nbounds;
-  uint64_t stack_bytes;        /* the most local memory that a lane's frames can take; UINT64_MAX: not known */
-  uint32_t shared_static;      /* bytes; dynamic shared memory begins here */
-  uint32_t *shared_offset;     /* by variable number */
-  const uint64_t *var_address; /* by variable number: address in its own space (global, const) */
+  _Atomic uint32_t *lane_costs; /* of each, what workers have measured: lanes_cost of struct mx_bounds; lane_loops.h */
+  uint64_t stack_bytes;         /* the most local memory that a lane's frames can take; UINT64_MAX: not known */
+  uint32_t shared_static;       /* bytes; dynamic shared memory begins here */
+  uint32_t *shared_offset;      /* by variable number */
+  const uint64_t *var_address;  /* by variable number: address in its own space (global, const) */
   void *memory;
 };
 
@@ -166,7 +167,7 @@ struct mx_bounds {
   /* in the first access of a loop: how often compiled code does not run that loop lane by lane
    * (jit/compiler/scalar_loops.c) */
   uint32_t lanes_off;
-  /* measured time of a round in either form; rounds until the other form is tried again: lane_loops.h */
+  /* measured time of a round in either form; loops until the other form is tried again: lane_loops.c */
   uint32_t lanes_cost[2], lanes_left;
   uint64_t last; /* where the last row that the interpreter accessed here began */
   /* For compiled code, to which local memory is never a row of this: host address of device address 0; the span in

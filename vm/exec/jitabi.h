@@ -306,6 +306,7 @@ static inline bool mx__jit_has_room(const struct mx_frame *f, const struct mx_ji
   X(insn, off) \
   X(bounds, host) \
   X(bounds, lanes_off) \
+  X(bounds, lanes_left) \
   X(bounds, last) \
   X(bounds, lo) \
   X(bounds, reads) \

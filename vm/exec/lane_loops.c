@@ -140,6 +140,17 @@ static uint32_t again(uint64_t slower, uint64_t faster) {
   const uint64_t n = 64 * (slower - faster) / faster;
   return n < AGAIN ? AGAIN : n > MOST_AGAIN ? MOST_AGAIN : (uint32_t)n;
 }
+/* Both forms have been measured: which one is next, and how often. `tried`: the form that has just run. */
+static void choose(struct mx_bounds *b, uint32_t tried) {
+  const uint32_t by_lanes = b->lanes_cost[MX_LOOP_BY_LANES], together = b->lanes_cost[MX_LOOP_TOGETHER];
+  if (by_lanes > together) {
+    if (tried == MX_LOOP_BY_LANES || b->lanes_left != MX_LANES_TOGETHER) b->lanes_off = again(by_lanes, together);
+    b->lanes_left = MX_LANES_TOGETHER;
+  } else if (tried == MX_LOOP_TOGETHER || b->lanes_left == MX_LANES_TOGETHER)
+    b->lanes_off = 0, b->lanes_left = again(together, by_lanes);
+  else if (b->lanes_left) b->lanes_left--;
+  else b->lanes_off = 1;
+}
 void mx__loop_took(struct mx_exec *x, uint32_t number, uint32_t form, uint64_t since, uint64_t rounds) {
   struct mx_bounds *b = &x->bounds[number];
 #if defined(__x86_64__)
@@ -151,14 +162,23 @@ void mx__loop_took(struct mx_exec *x, uint32_t number, uint32_t form, uint64_t s
   if (took > UINT32_MAX / 4) took = UINT32_MAX / 4;
   if (!*cost || took < *cost) *cost = (uint32_t)took + 1; /* the first measurements are made with cold caches */
   else *cost += (uint32_t)((took < 2ull * *cost ? took : 2ull * *cost) - *cost) / 8;
-  if (!b->lanes_cost[MX_LOOP_BY_LANES] || !b->lanes_cost[MX_LOOP_TOGETHER]) {
-    b->lanes_off = form == MX_LOOP_BY_LANES;
-    return;
+  if (b->lanes_cost[MX_LOOP_BY_LANES] && b->lanes_cost[MX_LOOP_TOGETHER]) choose(b, form);
+  else b->lanes_off = form == MX_LOOP_BY_LANES;
+}
+
+/* ---- what earlier launches measured ----------------------------------------------------------------------------*/
+void mx__loops_begin(struct mx_exec *x) {
+  for (uint32_t k = 0; x->prep->lane_costs && k < x->prep->nbounds; k++) {
+    struct mx_bounds *b = &x->bounds[k];
+    for (unsigned form = 0; form < 2; form++)
+      b->lanes_cost[form] = atomic_load_explicit(&x->prep->lane_costs[2 * (size_t)k + form], memory_order_relaxed);
+    if (b->lanes_cost[MX_LOOP_BY_LANES] && b->lanes_cost[MX_LOOP_TOGETHER]) choose(b, MX_LOOP_TOGETHER);
   }
-  const uint32_t by_lanes = b->lanes_cost[MX_LOOP_BY_LANES], together = b->lanes_cost[MX_LOOP_TOGETHER];
-  if (by_lanes > together) {
-    if (form == MX_LOOP_BY_LANES) b->lanes_off = again(by_lanes, together);
-  } else if (form == MX_LOOP_TOGETHER) b->lanes_off = 0, b->lanes_left = again(together, by_lanes);
-  else if (b->lanes_left) b->lanes_left--;
-  else b->lanes_off = 1;
+}
+void mx__loops_end(struct mx_exec *x) {
+  for (uint32_t k = 0; x->prep->lane_costs && x->bounds && k < x->prep->nbounds; k++)
+    for (unsigned form = 0; form < 2; form++)
+      if (x->bounds[k].lanes_cost[form])
+        atomic_store_explicit(&x->prep->lane_costs[2 * (size_t)k + form], x->bounds[k].lanes_cost[form],
+                              memory_order_relaxed);
 }

@@ -33,6 +33,12 @@ void mx__local_restore(struct mx_exec *x, void *copy);
 /* A loop of which bounds cache `number` knows (struct mx_bounds, lanes_off) has gone round so many times since the
  * clock said `since`: together, or lane by lane. */
 enum { MX_LOOP_BY_LANES, MX_LOOP_TOGETHER };
+/* lanes_left of a loop whose lanes run together as a rule; else it counts down to the next trial of that. */
+#define MX_LANES_TOGETHER UINT32_MAX
 void mx__loop_took(struct mx_exec *x, uint32_t number, uint32_t form, uint64_t since, uint64_t rounds);
+
+/* A worker begins and ends: it takes over what earlier launches of the module measured, and leaves what it knows. */
+void mx__loops_begin(struct mx_exec *x);
+void mx__loops_end(struct mx_exec *x);
 
 #endif

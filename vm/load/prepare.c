@@ -26,6 +26,7 @@ void mx__prepared_free(struct mx_prepared *p) {
     free(fn->join_pc);
   }
   free(p->funcs);
+  free(p->lane_costs);
   free(p->shared_offset);
   free(p);
 }
@@ -318,6 +319,8 @@ struct mx_prepared *mx__prepare_with_gaps(const struct mx_image *image, uint32_t
   lay_out_shared(p, gap);
   p->crosses = false;
   p->nbounds = mx__first_bounds(image, seen, first);
+  p->lane_costs = calloc(2 * ((size_t)p->nbounds + 1), sizeof *p->lane_costs);
+  if (!p->lane_costs) goto fail;
   p->stack_bytes = stack_bytes(image, kernel, seen, need);
   for (uint32_t f = 0; f < image->nfuncs; f++) {
     p->funcs[f].func = &image->funcs[f];
