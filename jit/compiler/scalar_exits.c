@@ -73,6 +73,7 @@ static void go_behind(struct lw *l, struct lw_scalar_loop *p) {
   for (unsigned c = 0; c < l->nc; c++) jx_set(j, l->cm[c], jx_rv(lw_pending(l, p->exit[last])[c]));
   lw_edge_apart(l, p->exit[last]);
 }
+enum { FEW_ROUNDS = 8 }; /* that run together rather than one by one */
 void sl_leave_loop(struct lw *l, struct lw_scalar_loop *p) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
@@ -103,5 +104,9 @@ void sl_leave_loop(struct lw *l, struct lw_scalar_loop *p) {
                             : j->isa->broadcast(j, cls == MX_R64, v));
     } else lw_shape_enter(l, s, head);
   }
-  lw_go(l, l->head[head]);
+  /* turns end early enough for rounds with the most backward branches; where most have had fewer, much of the slice is
+   * left, and there are turns again */
+  gcc_jit_rvalue *slice = jx_rv(lw_field(l, l->x, MX_AT(exec, slice), j->t_int));
+  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_GT, slice, jx_int(j, j->t_int, FEW_ROUNDS * p->nbacks)), p->start,
+           l->head[head]);
 }
