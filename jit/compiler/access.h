@@ -42,7 +42,7 @@ void lw_gathered_narrow(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *cons
 void lw_store_narrow_rows(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *const *rows, unsigned row_lanes,
                           gcc_jit_rvalue *const *lanes);
 /* helpers.c: stores elements of so many bits for the lanes of `mask`, the lowest first: at host + index * scale, or, if
- * `index` is NULL, side by side. values, index: arrays of 32-bit numbers. */
+ * `index` is NULL, side by side. values, index: arrays of 32-bit numbers, the second with a sign. */
 void lw_call_store_narrow(struct lw *l, unsigned bits, gcc_jit_rvalue *host, gcc_jit_rvalue *values,
                           gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *mask);
 /* Stores all chunks of elements of 8 or 16 bits to local memory, by way of the words that contain them. */

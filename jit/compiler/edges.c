@@ -65,9 +65,10 @@ void lw_convert(struct lw *l, uint32_t to) {
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(t->live_in, s)) continue;
     const bool one = ja_has(l->uni, s);
-    if (ja_has(l->raw, s) && !ja_has(t->raw_in, s))
-      for (unsigned c = 0; c < (one ? 1 : l->nc); c++)
-        jx_set(j, one ? lw_one(l, s) : lw_var(l, s, c), lw_clean(l, s, lw_get(l, s, MX_T_u32, c)).r[0]);
+    const bool raw = ja_has(l->raw, s) && !ja_has(t->raw_in, s);
+    if (raw && one) lw_set_one(l, s, lw_clean(l, s, lw_get(l, s, MX_T_u32, 0)).r[0]);
+    for (unsigned c = 0; raw && !one && c < l->nc; c++)
+      jx_set(j, lw_var(l, s, c), lw_clean(l, s, lw_get(l, s, MX_T_u32, c)).r[0]);
     if (!one && l->ramps[s] && !t->ramp_in[s]) {
       lw_ramp_spread(l, s);
       lw_shape_enter(l, s, to);
@@ -211,7 +212,13 @@ void lw_branch(struct lw *l) {
   gcc_jit_block *taken = lw_new_block(l, "taken"), *not = lw_new_block(l, "next");
   if (!b->divergent) {
     lw_add_steps(l, here + 1);
-    lw_split(l, j->isa->mask_any(j, lw_guard(l, 0)), taken, not );
+    const jv p = lw_get(l, ja_slot(a, MX_PRED, mx_w_guard(w)), MX_T_pred, 0);
+    gcc_jit_rvalue *number = jx_scalar(p);
+    lw_split(l,
+             number ? lw_compare(l, mx_w_guard_neg(w) ? GCC_JIT_COMPARISON_EQ : GCC_JIT_COMPARISON_NE, number,
+                                 jx_int(j, j->t_u32, 0))
+                    : j->isa->mask_any(j, lw_guard(l, 0)),
+             taken, not );
     j->b = taken;
     lw_counters_all(l);
     lw_edge(l, target, back);

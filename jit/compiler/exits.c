@@ -173,7 +173,11 @@ static void move_slot(struct lw *l, bool in, uint32_t s, enum form form) {
   gcc_jit_type *t = cls == MX_PRED ? j->t_mask : jx_vector(j, cls == MX_R64);
   const uint32_t bytes = cls == MX_PRED ? j->mask_bytes : j->bytes;
   if (l->slots_spilled) return;
-  if (form == ONE) move(l, in, lw_one(l, s), at, t);
+  if (form == ONE && lw_is_number(l, s)) {
+    gcc_jit_lvalue *m = spill_field(l, at, t);
+    if (in) lw_set_one(l, s, jx_rv(m));
+    else jx_set(j, m, lw_get_one(l, s));
+  } else if (form == ONE) move(l, in, lw_one(l, s), at, t);
   else if (form == RAMP)
     for (unsigned row = 0; row < ja_rows(l->a); row++)
       move(l, in, lw_ramp_first(l, s, row), at + row_offset(l, s, row), cls == MX_R64 ? j->t_u64 : j->t_u32);

@@ -373,7 +373,7 @@ void lw_call_store_narrow(struct lw *l, unsigned bits, gcc_jit_rvalue *host, gcc
     gcc_jit_rvalue *number = jx_keep(j, lw_lowest(l, jx_rv(left))), *four = jx_keep(j, OP(MULT, number, lw_u64(l, 4)));
     gcc_jit_rvalue *at = number;
     if (index)
-      at = gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, lw_add(l, b.arg[3], four), 0, j->t_u32)), j->t_u64);
+      at = gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, lw_add(l, b.arg[3], four), 0, j->t_int)), j->t_u64);
     at = OP(MULT, at, lw_u64(l, index ? scale : bits / 8));
     gcc_jit_type *t = bits == 8 ? j->t_u8 : j->t_u16;
     jx_set(j, lw_field(l, lw_add(l, b.arg[0], at), 0, t),

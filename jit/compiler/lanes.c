@@ -212,7 +212,7 @@ jv jv_as(struct jx *j, unsigned t, jv x) {
   jv v = jx_fresh(t, x.u);
   v.low = x.low;
   for (unsigned h = 0; h < 2; h++) v.r[h] = x.r[h] ? jx_bits(j, jx_type(j, t), x.r[h]) : NULL;
-  return v;
+  return jx_with_scalar(v, jx_scalar(x));
 }
 /* Converts what a meaning passes to an operand of type t. */
 static jv want(struct jx *j, unsigned t, jv x) {
@@ -584,6 +584,7 @@ jv jx_multiply_add(struct jx *j, unsigned t, jv x, jv y, jv z, const char *reg, 
 
 /* ---- scalars ----------------------------------------------------------------------------------------------------*/
 gcc_jit_rvalue *jv_scalar(struct jx *j, jv x) {
+  if (jx_scalar(x)) return jx_scalar(x);
   return x.k ? jx_int(j, jx_wide(x.t) ? j->t_u64 : j->t_u32, x.kv) : j->isa->first(j, jx_wide(x.t), x.r[0]);
 }
 jv jv_broadcast(struct jx *j, unsigned t, gcc_jit_rvalue *s) {

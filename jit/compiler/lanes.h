@@ -24,7 +24,14 @@ typedef struct jv {
   bool u, k, canonical;
   uint64_t kv;
   gcc_jit_rvalue *r[2];
+  gcc_jit_rvalue *s, *s_of; /* s: the value as a number, of a uniform one whose vector is s_of; see jx_scalar() */
 } jv;
+/* The value as a number of 32 or 64 bits, if it is known without asking the vector; or NULL. */
+static inline gcc_jit_rvalue *jx_scalar(jv v) { return v.s && v.s_of == v.r[0] ? v.s : NULL; }
+static inline jv jx_with_scalar(jv v, gcc_jit_rvalue *s) {
+  v.s = s, v.s_of = v.r[0];
+  return v;
+}
 
 #define JX_CONSTS 512
 #define JX_OWNS 64 /* there are fewer kinds of such functions */

@@ -225,8 +225,9 @@ static bool special(struct lw *l) {
   if (r->varies == MX_PER_WARP && number != MX_SR_WARPID) return false; /* a register of the frame */
   const bool wide = l->ins->op == MX_SREG_64;
   if (r->varies != MX_PER_LANE) {
-    jv v = jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32,
-                        jx_rv(lw_field(l, l->x, X_FIELD(sreg) + 8 * number, wide ? j->t_u64 : j->t_u32)));
+    gcc_jit_rvalue *value =
+        jx_keep(j, jx_rv(lw_field(l, l->x, X_FIELD(sreg) + 8 * number, wide ? j->t_u64 : j->t_u32)));
+    const jv v = jx_with_scalar(jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, value), value);
     for (unsigned c = 0; c < l->nc; c++) lw_put(l, 0, c, v);
     return true;
   }
@@ -254,7 +255,7 @@ static bool constants(struct lw *l) {
   return true;
 }
 
-bool lw_compute(struct lw *l) { return constants(l) || special(l) || by_meaning(l); }
+bool lw_compute(struct lw *l) { return constants(l) || special(l) || lw_compute_numbers(l) || by_meaning(l); }
 
 /* ---- instructions that may block ---------------------------------------------------------------------------*/
 /* A condition: some lanes of the split are elsewhere or, with `expected`, are expected where branches reconverge. NULL:
@@ -806,6 +807,9 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   lw_counters_begin(l);
   l->v = lw_need(sizeof *l->v * (a->nslots + 1));
   l->u = lw_need(sizeof *l->u * (a->nslots + 1));
+  l->number = lw_need(sizeof *l->number * (a->nslots + 1));
+  jx_init(&l->one_j, j->c, j->isa->one);
+  lw_numbers_find(l);
   l->head = lw_need(sizeof *l->head * (a->nblocks + 1));
   l->entry = lw_need(sizeof *l->entry * (a->nblocks + 1));
   l->scalar_loops = lw_need(sizeof *l->scalar_loops * (a->nblocks + 1));

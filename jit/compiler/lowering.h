@@ -99,7 +99,10 @@ struct lw {
   gcc_jit_lvalue *steps, *ticks, *spill_area;
   /* by slot: the vectors of its chunks, two for each chunk of a 64-bit slot; created when first used */
   gcc_jit_lvalue *(*v)[2 * LW_CHUNKS];
-  gcc_jit_lvalue **u;              /* by slot, where it is uniform: its one value */
+  gcc_jit_lvalue **u;              /* by slot, where it is uniform: its one value, as a vector */
+  gcc_jit_lvalue **number;         /* and of those in numbers[] instead as a number: uniform.c */
+  uint64_t *numbers;               /* slots that hold only integers and truth values */
+  struct jx one_j;                 /* for computing with them */
   gcc_jit_lvalue **first;          /* by slot, where it is a ramp, and row: the first lane's number; see ramp_slots.c */
   gcc_jit_block **head, **entry;   /* by block */
   gcc_jit_lvalue *tid_consecutive; /* see lw_tid_consecutive(); NULL: not asked for yet */
@@ -229,15 +232,25 @@ bool lw_operand_uniform(struct lw *l, unsigned k);
 /* an operand that is an offset: a constant is returned, otherwise *variable gets its value */
 uint64_t lw_offset(struct lw *l, unsigned k, gcc_jit_rvalue **variable);
 gcc_jit_lvalue *lw_var(struct lw *l, uint32_t slot, unsigned k); /* chunk k of a slot, or half chunk */
-gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot);
-unsigned lw_vectors(const struct lw *l, uint32_t slot); /* how many the chunks of a slot are */
-void lw_broadcast(struct lw *l, uint32_t slot);         /* a uniform slot's value to all its chunks */
+gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot); /* the one value of a uniform slot, if it is kept as a vector */
+gcc_jit_rvalue *lw_get_one(struct lw *l, uint32_t slot); /* that vector, in any case */
+unsigned lw_vectors(const struct lw *l, uint32_t slot);  /* how many the chunks of a slot are */
+void lw_broadcast(struct lw *l, uint32_t slot);          /* a uniform slot's value to all its chunks */
 gcc_jit_lvalue *lw_cell(struct lw *l, uint32_t slot, bool one, unsigned k); /* the slot's place in state->spill_area */
 /* of a slot of 32 or 64 bits, while the slot of the other width in the same cell is live */
 gcc_jit_lvalue *lw_cell_beside(struct lw *l, uint32_t slot, unsigned k);
 gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t block, bool expected,
                              unsigned c); /* where exits find a block's masks */
 void lw_set_one(struct lw *l, uint32_t slot, gcc_jit_rvalue *v);
+/* uniform.c. Finds slots that are kept as numbers where they are uniform; whether one is; that number, of a predicate 0
+ * or 1; the same of a vector; the vector with the number in all lanes. lw_compute_numbers: builds the current
+ * instruction, whose operands are uniform, for numbers; false: it has no such form. */
+void lw_numbers_find(struct lw *l);
+bool lw_is_number(const struct lw *l, uint32_t slot);
+gcc_jit_lvalue *lw_number(struct lw *l, uint32_t slot);
+gcc_jit_rvalue *lw_number_of(struct lw *l, uint32_t slot, gcc_jit_rvalue *v);
+gcc_jit_rvalue *lw_number_everywhere(struct lw *l, uint32_t slot);
+bool lw_compute_numbers(struct lw *l);
 /* Operand k's literal, whose value is known only when the kernel is prepared. */
 gcc_jit_lvalue *lw_late(struct lw *l, unsigned k);
 jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk);

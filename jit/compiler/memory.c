@@ -55,10 +55,17 @@ gcc_jit_rvalue *lw_bounds(struct lw *l, unsigned bytes, bool write, gcc_jit_rval
 /* Addresses in 32-bit registers wrap at 32 bits. */
 jv lw_address(struct lw *l, unsigned k, unsigned c, jv off) {
   struct jx *j = &l->j;
-  jv a = lw_operand(l, k, c);
-  if (off.k && !off.kv) return jv_cvt(j, MX_T_u64, a.t, a);
-  if (a.t != MX_T_u32) return jv_bin(j, JX_ADD, MX_T_u64, jv_cvt(j, MX_T_u64, a.t, a), off);
-  return jv_cvt(j, MX_T_u64, MX_T_u32, jv_bin(j, JX_ADD, MX_T_u32, a, jv_cvt(j, MX_T_u32, MX_T_u64, off)));
+  const jv a = lw_operand(l, k, c);
+  const bool wide = a.t != MX_T_u32;
+  jv sum = off.k && !off.kv ? a
+           : wide           ? jv_bin(j, JX_ADD, MX_T_u64, jv_cvt(j, MX_T_u64, a.t, a), off)
+                            : jv_bin(j, JX_ADD, MX_T_u32, a, jv_cvt(j, MX_T_u32, MX_T_u64, off));
+  sum = jv_cvt(j, MX_T_u64, sum.t, sum);
+  gcc_jit_rvalue *s = jx_scalar(a), *more = off.k ? jx_int(j, j->t_u64, off.kv) : jx_scalar(off);
+  if (!s || !more || jx_scalar(sum)) return sum;
+  gcc_jit_type *t = wide ? j->t_u64 : j->t_u32;
+  s = jx_op(j, GCC_JIT_BINARY_OP_PLUS, t, s, gcc_jit_context_new_cast(j->c, NULL, more, t));
+  return jx_with_scalar(sum, jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, s, j->t_u64)));
 }
 gcc_jit_rvalue *lw_byte_pointer(struct lw *l, gcc_jit_rvalue *host) {
   return jx_keep(&l->j, gcc_jit_context_new_bitcast(l->j.c, NULL, host, l->j.t_pu8));
@@ -106,7 +113,8 @@ static jv load_cell(struct lw *l, gcc_jit_rvalue *q, uint64_t off, unsigned type
   struct jx *j = &l->j;
   gcc_jit_rvalue *v = jx_rv(lw_field(l, q, off, cell_type(j, type)));
   if (jx_bitsof(type) < 32) v = gcc_jit_context_new_cast(j->c, NULL, v, j->t_u32);
-  return jv_broadcast(j, jx_wide(type) ? MX_T_u64 : MX_T_u32, jx_keep(j, v));
+  v = jx_keep(j, v);
+  return jx_with_scalar(jv_broadcast(j, jx_wide(type) ? MX_T_u64 : MX_T_u32, v), v);
 }
 /* Loads chunk c from host address q: all of its lanes, or those of mask `lanes` unless that is NULL. same: one element
  * for all lanes. */
@@ -846,7 +854,7 @@ gcc_jit_rvalue *lw_uniform_address(struct lw *l, unsigned at, unsigned bytes, bo
   bad = lw_either(l, bad, limit(l, &p, bytes));
   gcc_jit_rvalue *variable;
   const uint64_t off = lw_offset(l, at + 1, &variable);
-  const jv more = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off);
+  const jv more = variable ? jx_with_scalar(jv_broadcast(j, MX_T_u64, variable), variable) : jv_k(j, MX_T_u64, off);
   gcc_jit_rvalue *a = jx_keep(j, jv_scalar(j, lw_address(l, at, 0, more)));
   bad =
       lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, a, p.lo), p.limit));
@@ -918,7 +926,7 @@ static bool build_access(struct lw *l) {
   if (!uniform && !flat && !strided && !base && !local &&
       call_row_access(l, &access, variable ? variable : lw_u64(l, off_k)))
     return true;
-  jv off = variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);
+  const jv off = variable ? jx_with_scalar(jv_broadcast(j, MX_T_u64, variable), variable) : jv_k(j, MX_T_u64, off_k);
   if (local && lw_call_by_lane(l, &access, off)) return true;
   gcc_jit_block *end = access.end = lw_new_block(l, "done");
   if (!uniform && base && base->bounds_checked) {

@@ -68,12 +68,26 @@ gcc_jit_lvalue *lw_one(struct lw *l, uint32_t slot) {
 }
 unsigned lw_vectors(const struct lw *l, uint32_t slot) { return lw_class(l->a, slot) == MX_R64 ? 2 * l->nc : l->nc; }
 void lw_broadcast(struct lw *l, uint32_t slot) {
-  for (unsigned c = 0; c < lw_vectors(l, slot); c++) jx_set(&l->j, lw_var(l, slot, c), jx_rv(lw_one(l, slot)));
+  for (unsigned c = 0; c < lw_vectors(l, slot); c++) jx_set(&l->j, lw_var(l, slot, c), lw_get_one(l, slot));
+}
+gcc_jit_rvalue *lw_get_one(struct lw *l, uint32_t slot) {
+  return lw_is_number(l, slot) ? lw_number_everywhere(l, slot) : jx_rv(lw_one(l, slot));
 }
 
 void lw_set_one(struct lw *l, uint32_t slot, gcc_jit_rvalue *v) {
+  if (lw_is_number(l, slot)) {
+    jx_set(&l->j, lw_number(l, slot), lw_number_of(l, slot, v));
+    return;
+  }
   gcc_jit_lvalue *to = lw_one(l, slot);
   jx_set(&l->j, to, jx_bits(&l->j, gcc_jit_rvalue_get_type(jx_rv(to)), v));
+}
+/* The same of a value that may be known as a number. */
+static void set_one(struct lw *l, uint32_t slot, jv v) {
+  gcc_jit_rvalue *number = jx_scalar(v);
+  if (v.k) number = jx_int(&l->j, lw_class(l->a, slot) == MX_R64 ? l->j.t_u64 : l->j.t_u32, v.kv);
+  if (number && lw_is_number(l, slot)) jx_set(&l->j, lw_number(l, slot), number);
+  else lw_set_one(l, slot, v.r[0]);
 }
 
 /* What is known of a 64-bit slot from its last write in the block. */
@@ -94,7 +108,10 @@ static gcc_jit_rvalue *part(struct lw *l, uint32_t slot, unsigned k) {
 jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk) {
   const unsigned cls = lw_class(l->a, slot);
   jv v = {.t = cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64, .u = ja_has(l->uni, slot)};
-  if (v.u) v.r[0] = v.r[1] = jx_bits(&l->j, jx_type(&l->j, v.t), read_once(l, lw_one(l, slot)));
+  if (v.u && lw_is_number(l, slot)) {
+    v.r[0] = v.r[1] = lw_number_everywhere(l, slot);
+    v = jx_with_scalar(v, jx_rv(lw_number(l, slot)));
+  } else if (v.u) v.r[0] = v.r[1] = jx_bits(&l->j, jx_type(&l->j, v.t), read_once(l, lw_one(l, slot)));
   else if (l->ramps[slot]) v = lw_ramp_value(l, slot, chunk);
   else if (cls == MX_R64)
     for (unsigned h = 0; h < 2; h++) v.r[h] = part(l, slot, 2 * chunk + h);
@@ -292,7 +309,7 @@ static void set_result(struct lw *l, struct result r, unsigned chunk, jv val) {
   const bool uniform = ja_has(l->uni_after, r.slot);
   if (uniform) {
     if (l->f) (ja_has(l->floats_after, r.slot) ? ja_add : ja_del)(l->floats, r.slot);
-    if (!chunk) lw_set_one(l, r.slot, val.r[0]);
+    if (!chunk) set_one(l, r.slot, val);
   } else if (r.cls == MX_R64) {
     set_part(l, r.slot, 2 * chunk, val.r[0]);
     set_part(l, r.slot, 2 * chunk + 1, val.r[1] ? val.r[1] : val.r[0]);

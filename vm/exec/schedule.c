@@ -179,6 +179,8 @@ static void run_blocks(struct mx_queue *s, struct mx_exec *x, bool own) {
       s->idle[s->nidle++] = b;
       if (l->stuck) l->stuck->quiet = 0;
       s->resident--;
+      if (l->steps_limit && steps >= l->steps_limit && (s->next < l->nclusters || mx__queue_parked(s)))
+        mx__launch_stop(l, MX_STOP_STEPS); /* so have these */
       s->turns = s->turns_since_end = s->backoffs = 0;
       if (s->waiting && !s->resident && s->next >= l->nclusters) pthread_cond_broadcast(&s->wake);
     } else if (status == MX_BLOCK_STOPPED && atomic_load(l->stop) == MX_STOP_REST) {
