@@ -741,6 +741,11 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
     jx_set(j, l->em[c], unpack(l, jx_rv(l->emask), c));
     jx_set(j, l->cm[c], jx_rv(l->em[c]));
   }
+  /* They are constant, and seldom read: in registers, of which there are 16, they would displace what is computed with.
+   * gcc leaves them in memory if something that it does not see may change them. */
+  if (j->isa->mask_is_vector) {
+    jx_touches_memory(jx_asm(j, "", "+m", l->em[0], 1, "r", gcc_jit_lvalue_get_address(l->em[0], NULL)));
+  }
   jx_set(j, l->spill_area, jx_rv(lw_field(l, l->state, MX_AT(jit_state, spill_area), j->t_pu8)));
   jx_set(j, l->steps, jx_int(j, j->t_u64, 0));
   jx_set(j, l->ticks, jx_int(j, j->t_u64, 0));
@@ -797,7 +802,12 @@ bool lw_function(gcc_jit_context *c, const struct jx_isa *isa, const struct ja *
   l->fn = named(l, j->t_pu8, "pfunc");
   l->bounds = named(l, j->t_pu8, "bounds");
   l->emask = named(l, j->t_u64, "emask");
-  for (unsigned k = 0; k < l->nc; k++) l->em[k] = jx_local(j, j->t_mask), l->cm[k] = jx_local(j, j->t_mask);
+  gcc_jit_rvalue *em = jx_rv(jx_local(j, gcc_jit_context_new_array_type(j->c, NULL, j->t_mask, (int)l->nc)));
+  for (unsigned k = 0; k < l->nc; k++) {
+    l->em[k] = isa->mask_is_vector ? gcc_jit_context_new_array_access(j->c, NULL, em, jx_int(j, j->t_int, k))
+                                   : jx_local(j, j->t_mask);
+    l->cm[k] = jx_local(j, j->t_mask);
+  }
   l->steps = named(l, j->t_u64, "steps");
   l->ticks = named(l, j->t_u64, "ticks");
   l->spill_area = named(l, j->t_pu8, "spill_area");

@@ -35,21 +35,43 @@ gcc_jit_rvalue *lw_number_everywhere(struct lw *l, uint32_t slot) {
   return cls == MX_PRED ? j->isa->mask_fill(j, gcc_jit_context_new_cast(j->c, NULL, n, j->t_u64))
                         : j->isa->broadcast(j, cls == MX_R64, n);
 }
-static bool has_floats(const struct ja_ins *i) {
-  bool some = false;
+static uint32_t slot_of(const struct ja *a, const struct ja_ins *i, unsigned k) {
+  const unsigned type = i->o->opnd[k].type, f = mx_w_operand(i->w, k),
+                 cls = type < MX_T_raw ? mx__types[type].slot_class : MX_NOCLASS;
+  return i->o->flags & MX_F_MOVI || f >= MX_LIT || (cls != MX_R32 && cls != MX_R64) ? JA_NONE : ja_slot(a, cls, f);
+}
+/* Slots whose values are computed by instructions of floats, or are operands of these: what loads and moves pass on may
+ * be either. */
+static bool find_floats(const struct ja *a, const struct ja_ins *i, uint64_t *floats) {
+  uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);
+  bool some = false, again = false;
   for (unsigned k = 0; k < i->o->nopnds; k++) some |= i->o->opnd[k].type < MX_T_raw && jx_float(i->o->opnd[k].type);
-  return some;
+  for (uint32_t k = 0; k < n; k++) {
+    if (lw_class(a, s[k]) == MX_R128) continue;
+    again |= some && !ja_has(floats, s[k]);
+    if (some) ja_add(floats, s[k]);
+  }
+  const bool moves = i->form == MX_FORM_COPY || i->form == MX_FORM_SELECT;
+  for (unsigned k = 0; k < i->o->nopnds; k++) {
+    const uint32_t slot = slot_of(a, i, k);
+    if (slot == JA_NONE || ja_has(floats, slot)) continue;
+    if (!jx_float(i->o->opnd[k].type) && !(moves && n && ja_has(floats, s[0]))) continue;
+    ja_add(floats, slot);
+    again = true;
+  }
+  return again;
 }
 void lw_numbers_find(struct lw *l) {
   const struct ja *a = l->a;
   l->numbers = lw_need(8 * a->words);
-  uint64_t *others = lw_need(8 * a->words);
-  uint32_t s[JA_MAX_TOUCH];
-  for (uint32_t n = 0; n < a->nins; n++)
-    for (uint32_t k = ja_defs(a, &a->ins[n], s); k--;)
-      ja_add(has_floats(&a->ins[n]) || lw_class(a, s[k]) == MX_R128 ? others : l->numbers, s[k]);
-  for (uint32_t w = 0; w < a->words; w++) l->numbers[w] &= ~others[w];
-  free(others);
+  uint64_t *floats = lw_need(8 * a->words);
+  for (bool again = true; again;) {
+    again = false;
+    for (uint32_t n = a->nins; n--;) again |= find_floats(a, &a->ins[n], floats);
+  }
+  for (uint32_t s = 0; s < a->nslots; s++)
+    if (lw_class(a, s) != MX_R128 && !ja_has(floats, s)) ja_add(l->numbers, s);
+  free(floats);
 }
 
 static bool is_integer(unsigned type) {
