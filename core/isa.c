@@ -257,7 +257,8 @@ enum mx_form mx__form(unsigned op, unsigned mod) {
                {"SEL(@, C, A, B)", MX_FORM_SELECT},
                {"SARC(@, @, A, B)", MX_FORM_DOWN},
                {"SHRZ(@, @, A, B)", MX_FORM_DOWN_U},
-               {"AND(@, A, B)", MX_FORM_AND}};
+               {"AND(@, A, B)", MX_FORM_AND},
+               {"OR(@, A, B)", MX_FORM_OR}};
   const struct mx_op_info *o = &mx__ops[op];
   for (unsigned k = 0; k < o->nopnds; k++) {
     const struct mx_type_info *t = &mx__types[o->opnd[k].type];

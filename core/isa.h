@@ -271,6 +271,7 @@ enum mx_form {
   MX_FORM_DOWN,   /* the signed A / 2^B, rounded down */
   MX_FORM_DOWN_U, /* the same without a sign, and 0 where B is not below the width */
   MX_FORM_AND,    /* A & B */
+  MX_FORM_OR,     /* A | B */
 };
 enum mx_form mx__form(unsigned op, unsigned mod);
 /* How an instruction of MX_FORM_EXTEND or MX_FORM_FIT makes 64 bits of 32. */

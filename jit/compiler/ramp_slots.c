@@ -156,6 +156,7 @@ static gcc_jit_rvalue *result(struct lw *l, gcc_jit_type *t, unsigned row) {
   case MX_FORM_SUB: return OP(MINUS, number(l, 1, row), number(l, 2, row));
   case MX_FORM_SHIFT: return OP(LSHIFT, number(l, 1, row), jx_int(j, t, constant(l, 2)));
   case MX_FORM_AND: return OP(BITWISE_AND, number(l, 1, row), number(l, 2, row));
+  case MX_FORM_OR: return OP(BITWISE_OR, number(l, 1, row), number(l, 2, row));
   case MX_FORM_DOWN_U: return OP(RSHIFT, number(l, 1, row), jx_int(j, t, constant(l, 2)));
   case MX_FORM_DOWN: {
     gcc_jit_type *s = signed_type(l, ja_result_bits(i) == 64);

@@ -141,6 +141,14 @@ static bool computed(const struct ja *a, const struct ja_ins *i, const uint64_t 
     else if (bits.end < ja_result_bits(i) && !fits_in(a, i, by->stride, bits.end)) by->stride = ANY;
     return by->stride != ANY;
   }
+  case MX_FORM_OR: { /* with a constant whose bits are the same in all lanes of the ramp: these bits are set in all */
+    if (!operand(a, i, 1, uni, ramps, by) || !operand(a, i, 2, uni, ramps, &more)) return false;
+    const uint64_t stride = (uint64_t)(by->stride + more.stride), lowest = stride & -stride;
+    const bool both = by->stride && more.stride;
+    if (stride && (both || !constant(a, i, by->stride ? 2 : 1, &n) || n < 0 || (uint64_t)n >= lowest)) return false;
+    by->ramp |= more.ramp, by->stride += more.stride;
+    return !both;
+  }
   default: return false;
   }
 }
@@ -185,7 +193,7 @@ static bool makes_place(const struct ja *a, const struct ja_ins *i, const uint64
   if (i->o->flags & MX_F_MOVI) return (int32_t)mx_w_movi(*i->w) >= 0;
   return i->op == MX_SREG_32 || ((i->form == MX_FORM_COPY || i->form == MX_FORM_ADD || i->form == MX_FORM_MUL ||
                                   i->form == MX_FORM_MAD || i->form == MX_FORM_SHIFT || i->form == MX_FORM_DOWN ||
-                                  i->form == MX_FORM_DOWN_U || i->form == MX_FORM_AND) &&
+                                  i->form == MX_FORM_DOWN_U || i->form == MX_FORM_AND || i->form == MX_FORM_OR) &&
                                  are_places(a, i, places));
 }
 /* Numbers whose value in a row's first lane is a multiple of the row's lanes, times the stride if it is a ramp: %tid.x,

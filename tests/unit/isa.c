@@ -20,9 +20,11 @@ static void forms_are_read_off_meanings(void **state) {
       [MX_FORM_SHIFT] = "shl.b32 shl.b64 ",
       [MX_FORM_SELECT] = "selp.b32 selp.b64 ",
       [MX_FORM_CUT] = "cvt.u32.u64 ",
+      [MX_FORM_FIT] = "cvt.u64.u32 cvt.u64.s32 ",
       [MX_FORM_DOWN] = "shr.s32 shr.s64 ",
       [MX_FORM_DOWN_U] = "shr.u32 shr.u64 ",
       [MX_FORM_AND] = "and.b32 and.b64 ",
+      [MX_FORM_OR] = "or.b32 or.b64 ",
   };
   for (unsigned form = MX_FORM_COPY; form < sizeof spelled / sizeof *spelled; form++) {
     char all[256] = "";
@@ -41,7 +43,7 @@ static void forms_are_read_off_meanings(void **state) {
 static void other_rows_have_no_form(void **state) {
   (void)state;
   static const unsigned none[] = {MX_ADD_U16,  MX_MUL_WIDE_U16, MX_ADD_SAT_S32, MX_MUL_HI_U32, MX_ADD_F32,
-                                  MX_MOV_PRED, MX_CVT_U64_R64,  MX_DIV_U32,     MX_SREG_32,    MX_MOVI_32};
+                                  MX_MOV_PRED, MX_OR_PRED,      MX_DIV_U32,     MX_SREG_32,    MX_MOVI_32};
   for (size_t k = 0; k < sizeof none / sizeof *none; k++)
     for (unsigned mod = 0; mod < mx__ops[none[k]].mods; mod++) assert_int_equal(mx__form(none[k], mod), MX_FORM_OTHER);
 }
