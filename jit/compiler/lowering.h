@@ -618,7 +618,9 @@ void lw_gather(struct lw *l, unsigned out, gcc_jit_rvalue *base, gcc_jit_rvalue 
 void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
                 gcc_jit_rvalue *lanes, unsigned type);
 gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, uint64_t stride, bool wide);
-/* memory.c: builds a load or store; false: it has no native form here, and nothing was built. */
+/* memory.c. Whether access k is made at constant distances from lane to lane, which needs no shape. */
+bool lw_is_strided(const struct lw *l, uint32_t k);
+/* builds a load or store; false: it has no native form here, and nothing was built. */
 bool lw_memory(struct lw *l);
 /* Whether an access to pairs or quads is made as one to words, or halves of them, that consist of these elements. */
 static inline bool lw_is_packed(const struct mx_row_access *ac) {

@@ -864,6 +864,13 @@ gcc_jit_rvalue *lw_uniform_address(struct lw *l, unsigned at, unsigned bytes, bo
   return within(l, a, &p, bad, slow);
 }
 
+bool lw_is_strided(const struct lw *l, uint32_t k) {
+  const struct ja_ins *i = &l->a->ins[k];
+  const struct mx_row_access ac = mx__row_access[i->op];
+  const unsigned bits = jx_bitsof(ac.type);
+  return l->j.isa->choose && ja_is_strided(l->a, k) &&
+         (bits < 32 || mx__types[i->o->opnd[ac.kind == MX_ACCESS_LOAD ? 0 : STORED].type].bits == bits);
+}
 static bool build_access(struct lw *l) {
   struct jx *j = &l->j;
   if (lw_run_access(l)) return true;
@@ -915,8 +922,7 @@ static bool build_access(struct lw *l) {
              by_body = (several && !((full_width || packed) && gathers && (base || wide_address || local))) ||
                        (narrow && !gathers && (local || no_row));
   const uint32_t number = (uint32_t)(l->ins - l->a->ins);
-  const bool flat = ja_is_flat(l->a, number),
-             strided = gathers && full_width == (bits >= 32) && ja_is_strided(l->a, number);
+  const bool flat = ja_is_flat(l->a, number), strided = lw_is_strided(l, number);
   if (!uniform && !flat && by_body) {
     lw_interpret(l);
     return true;

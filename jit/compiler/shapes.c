@@ -295,7 +295,7 @@ void lw_shapes_find(struct lw *l) {
       const unsigned bits = jx_bitsof(ac.type);
       struct lw_base *base = &l->based[k];
       if (lw_copies_whole(i->op)) find_copy(l, b, k, NULL);
-      if (l->run_member[k] || ja_is_row(a, k) || ja_is_flat(a, k) || ja_is_strided(a, k) ||
+      if (l->run_member[k] || ja_is_row(a, k) || ja_is_flat(a, k) || lw_is_strided(l, k) ||
           (ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) ||
           (ac.elements == 1 ? bits > 64 : !lw_is_packed(&ac) && (bits != 32 || ac.elements > 4)))
         continue;
