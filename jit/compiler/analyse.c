@@ -183,6 +183,12 @@ static uint32_t copied(const struct ja *a, const struct ja_ins *i, bool *harmles
   *harmless = lit->kind == MX_LIT_VALUE && !is_nan((uint32_t)lit->value);
   return JA_NONE;
 }
+uint32_t ja_number_slot(const struct ja *a, const struct ja_ins *i, unsigned k) {
+  const unsigned type = i->o->opnd[k].type, cls = type < MX_T_raw ? mx__types[type].slot_class : MX_PRED;
+  if (cls != MX_R32 && cls != MX_R64) return JA_NONE;
+  const unsigned f = i->o->flags & MX_F_MOVI ? mx_w_field(*i->w, 0) : mx_w_operand(i->w, k);
+  return f < MX_LIT ? ja_slot(a, cls, f) : JA_NONE;
+}
 void ja_float_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *flt,
                    uint64_t *raw) {
   uint32_t s[JA_MAX_TOUCH], n = ja_defs(a, i, s);

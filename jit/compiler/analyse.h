@@ -241,6 +241,8 @@ static inline unsigned ja_rows(const struct ja *a) { return a->row_lanes ? a->la
 void ja_float_step(const struct ja *a, const struct ja_ins *i, const uint64_t *preserved, uint64_t *flt, uint64_t *raw);
 /* Whether the instruction's result is the same for every NaN that its operand k may be. */
 bool ja_any_nan(const struct ja *a, const struct ja_ins *i, unsigned k, const uint64_t *raw_after);
+/* The slot of 32 or 64 bits that operand k names; JA_NONE: it names none. */
+uint32_t ja_number_slot(const struct ja *a, const struct ja_ins *i, unsigned k);
 /* Whether all operands that it reads are uniform. */
 bool ja_uniform_inputs(const struct ja *a, const struct ja_ins *i, const uint64_t *uni);
 /* Whether compiled code itself branches through a table: it is not too long, and nobody looks on. */

@@ -34,11 +34,8 @@ static bool of_result(const struct ja *a, const struct ja_ins *i, unsigned k, co
       some |= of_operand(a, i, m, integers);
   return some;
 }
-/* The slot of operand k if it is a result of 32 or 64 bits, else JA_NONE. */
 static uint32_t result_slot(const struct ja *a, const struct ja_ins *i, unsigned k) {
-  const unsigned type = i->o->opnd[k].type, cls = type < MX_T_raw ? mx__types[type].slot_class : MX_PRED;
-  if (i->o->opnd[k].role != MX_OUT || (cls != MX_R32 && cls != MX_R64)) return JA_NONE;
-  return ja_slot(a, cls, i->o->flags & MX_F_MOVI ? mx_w_field(*i->w, 0) : mx_w_operand(i->w, k));
+  return i->o->opnd[k].role == MX_OUT ? ja_number_slot(a, i, k) : JA_NONE;
 }
 /* The slots that any instruction may give such bits. */
 static void find_anywhere(const struct ja *a, uint64_t *integers) {

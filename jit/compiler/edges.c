@@ -212,12 +212,11 @@ void lw_branch(struct lw *l) {
   gcc_jit_block *taken = lw_new_block(l, "taken"), *not = lw_new_block(l, "next");
   if (!b->divergent) {
     lw_add_steps(l, here + 1);
-    const jv p = lw_get(l, ja_slot(a, MX_PRED, mx_w_guard(w)), MX_T_pred, 0);
-    gcc_jit_rvalue *number = jx_scalar(p);
+    const uint32_t slot = ja_slot(a, MX_PRED, mx_w_guard(w));
     lw_split(l,
-             number ? lw_compare(l, mx_w_guard_neg(w) ? GCC_JIT_COMPARISON_EQ : GCC_JIT_COMPARISON_NE, number,
-                                 jx_int(j, j->t_u32, 0))
-                    : j->isa->mask_any(j, lw_guard(l, 0)),
+             lw_is_number(l, slot) ? lw_compare(l, mx_w_guard_neg(w) ? GCC_JIT_COMPARISON_EQ : GCC_JIT_COMPARISON_NE,
+                                                jx_rv(lw_number(l, slot)), jx_int(j, j->t_u32, 0))
+                                   : j->isa->mask_any(j, lw_guard(l, 0)),
              taken, not );
     j->b = taken;
     lw_counters_all(l);
@@ -279,16 +278,9 @@ static gcc_jit_rvalue *any_lane(struct lw *l, enum jx_cmp op, const jv *index, j
 }
 /* The index of the first active lane. */
 static gcc_jit_rvalue *first_index(struct lw *l, const jv *index) {
-  struct jx *j = &l->j;
-  gcc_jit_lvalue *all = jx_local(j, gcc_jit_context_new_array_type(j->c, NULL, j->vu32, (int)l->nc));
-  gcc_jit_rvalue *m[LW_CHUNKS];
-  for (unsigned c = 0; c < l->nc; c++) {
-    jx_set(j, gcc_jit_context_new_array_access(j->c, NULL, jx_rv(all), jx_int(j, j->t_int, c)), index[c].r[0]);
-    m[c] = jx_rv(l->cm[c]);
-  }
-  gcc_jit_rvalue *at = gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(all, NULL), j->t_pu8),
-                 *lane = lw_lowest(l, lw_pack(l, m));
-  return jx_rv(lw_field(l, lw_add(l, at, lw_u64_op(l, GCC_JIT_BINARY_OP_MULT, lane, lw_u64(l, 4))), 0, j->t_u32));
+  gcc_jit_rvalue *m[LW_CHUNKS], *v[LW_CHUNKS];
+  for (unsigned c = 0; c < l->nc; c++) v[c] = index[c].r[0], m[c] = jx_rv(l->cm[c]);
+  return lw_of_lane(l, v, l->nc, false, lw_lowest(l, lw_pack(l, m)));
 }
 /* The targets in the machine's order, each as the first index that leads to it. Returned: how many they are. */
 static uint32_t in_order(const struct ja *a, const struct mx_table *t, uint32_t *ways) {

@@ -63,43 +63,38 @@ void lw_one_by_one(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *hos
   }
 }
 
+gcc_jit_rvalue *lw_in_memory(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, bool wide) {
+  struct jx *j = &l->j;
+  gcc_jit_lvalue *all = jx_local(j, gcc_jit_context_new_array_type(j->c, NULL, jx_vector(j, wide), (int)n));
+  for (unsigned k = 0; k < n; k++)
+    jx_set(j, gcc_jit_context_new_array_access(j->c, NULL, jx_rv(all), jx_int(j, j->t_int, k)), v[k]);
+  return jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(all, NULL), j->t_pu8));
+}
+gcc_jit_rvalue *lw_of_lane(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, bool wide, gcc_jit_rvalue *lane) {
+  gcc_jit_rvalue *at = lw_in_memory(l, v, n, wide),
+                 *by = lw_u64_op(l, GCC_JIT_BINARY_OP_MULT, lane, lw_u64(l, wide ? 8 : 4));
+  return jx_keep(&l->j, jx_rv(lw_field(l, lw_add(l, at, by), 0, wide ? l->j.t_u64 : l->j.t_u32)));
+}
 /* The value that the highest active lane stores as element e, as a number of 32 or 64 bits. */
 gcc_jit_rvalue *lw_last_value(struct lw *l, const struct lw_access *ac, unsigned e, gcc_jit_rvalue *const *lanes) {
-  struct jx *j = &l->j;
-  if (lw_operand_uniform(l, ac->value + e)) return jv_scalar(j, lw_source(l, ac->value + e, 0, ac->type));
+  if (lw_operand_uniform(l, ac->value + e)) return jv_scalar(&l->j, lw_source(l, ac->value + e, 0, ac->type));
   const bool wide = jx_wide(ac->type);
-  const unsigned parts = wide ? 2 : 1;
-  gcc_jit_type *vector = jx_vector(j, wide), *t = wide ? j->t_u64 : j->t_u32;
-  gcc_jit_lvalue *all = jx_local(j, gcc_jit_context_new_array_type(j->c, NULL, vector, (int)(parts * l->nc)));
+  gcc_jit_rvalue *all[2 * LW_CHUNKS];
+  unsigned n = 0;
   for (unsigned c = 0; c < l->nc; c++) {
     const jv v = lw_source(l, ac->value + e, c, ac->type);
-    for (unsigned h = 0; h < parts; h++)
-      jx_set(j, gcc_jit_context_new_array_access(j->c, NULL, jx_rv(all), jx_int(j, j->t_int, parts * c + h)),
-             v.r[h] ? v.r[h] : v.r[0]);
+    for (unsigned h = 0; h < (wide ? 2u : 1u); h++) all[n++] = v.r[h] ? v.r[h] : v.r[0];
   }
-  gcc_jit_rvalue *at = gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(all, NULL), j->t_pu8);
-  return jx_keep(j, jx_rv(lw_field(l,
-                                   lw_add(l, at,
-                                          lw_u64_op(l, GCC_JIT_BINARY_OP_MULT, lw_highest(l, lw_pack(l, lanes)),
-                                                    lw_u64(l, wide ? 8 : 4))),
-                                   0, t)));
+  return lw_of_lane(l, all, n, wide, lw_highest(l, lw_pack(l, lanes)));
 }
 
 /* Narrow elements are gathered as the aligned 32-bit words that contain them, which never cross a page, shifted down
  * afterwards. A level that has `choose` can also shift each lane by its own count. */
 bool lw_has_narrow_elements(const struct lw *l) { return l->j.isa->choose; }
-/* Vectors of 32-bit numbers, one for each chunk, as an array in memory. */
-static gcc_jit_rvalue *in_memory(struct lw *l, gcc_jit_rvalue *const *v) {
-  struct jx *j = &l->j;
-  gcc_jit_lvalue *all = jx_local(j, gcc_jit_context_new_array_type(j->c, NULL, j->vu32, (int)l->nc));
-  for (unsigned c = 0; c < l->nc; c++)
-    jx_set(j, gcc_jit_context_new_array_access(j->c, NULL, jx_rv(all), jx_int(j, j->t_int, c)), v[c]);
-  return jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(all, NULL), j->t_pu8));
-}
 static gcc_jit_rvalue *narrow_values(struct lw *l, const struct lw_access *ac) {
   gcc_jit_rvalue *v[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) v[c] = lw_source(l, ac->value, c, ac->type).r[0];
-  return in_memory(l, v);
+  return lw_in_memory(l, v, l->nc, false);
 }
 void lw_store_narrow_rows(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *const *rows, unsigned row_lanes,
                           gcc_jit_rvalue *const *lanes) {
@@ -164,12 +159,12 @@ void lw_element_by_element(struct lw *l, const struct lw_access *ac, gcc_jit_rva
     lw_one_by_one(l, ac, host, index, scale, lanes);
     return;
   }
-  jv v[LW_CHUNKS];
   if (!ac->load && mx_w_mod(*l->ins->w) >> 2 != MX_LOCAL) { /* the bytes beside are other threads' */
-    lw_call_store_narrow(l, jx_bitsof(ac->type), lw_byte_pointer(l, host), narrow_values(l, ac), in_memory(l, index),
-                         scale, lw_pack(l, lanes));
+    lw_call_store_narrow(l, jx_bitsof(ac->type), lw_byte_pointer(l, host), narrow_values(l, ac),
+                         lw_in_memory(l, index, l->nc, false), scale, lw_pack(l, lanes));
     return;
   }
+  jv v[LW_CHUNKS];
   if (!ac->load) {
     for (unsigned c = 0; c < l->nc; c++) v[c] = lw_source(l, ac->value, c, ac->type);
     lw_scatter_narrow(l, host, index, lanes, ac->type, v);

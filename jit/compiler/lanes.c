@@ -592,3 +592,4 @@ jv jv_broadcast(struct jx *j, unsigned t, gcc_jit_rvalue *s) {
   v.r[0] = v.r[1] = jx_bits(j, jx_type(j, t), j->isa->broadcast(j, jx_wide(t), s));
   return v;
 }
+jv jv_number(struct jx *j, unsigned t, gcc_jit_rvalue *kept) { return jx_with_scalar(jv_broadcast(j, t, kept), kept); }

@@ -115,6 +115,8 @@ jv jv_canon(struct jx *j, unsigned t, jv x);
 /* A uniform value's first lane, as a scalar of type u32 or u64. */
 gcc_jit_rvalue *jv_scalar(struct jx *j, jv x);
 jv jv_broadcast(struct jx *j, unsigned t, gcc_jit_rvalue *scalar); /* u32 or u64 into b32, b64 types */
+/* the same of a number that is in a variable, which stands for the value where a number is wanted */
+jv jv_number(struct jx *j, unsigned t, gcc_jit_rvalue *kept);
 uint8_t jx_low(jv x); /* which of JX_UNSIGNED_32 and JX_SIGNED_32 is known */
 /* Masks are combined by jx_op with type t_mask. */
 gcc_jit_rvalue *jx_mask_not(struct jx *j, gcc_jit_rvalue *m);

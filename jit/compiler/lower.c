@@ -227,7 +227,7 @@ static bool special(struct lw *l) {
   if (r->varies != MX_PER_LANE) {
     gcc_jit_rvalue *value =
         jx_keep(j, jx_rv(lw_field(l, l->x, X_FIELD(sreg) + 8 * number, wide ? j->t_u64 : j->t_u32)));
-    const jv v = jx_with_scalar(jv_broadcast(j, wide ? MX_T_u64 : MX_T_u32, value), value);
+    const jv v = jv_number(j, wide ? MX_T_u64 : MX_T_u32, value);
     for (unsigned c = 0; c < l->nc; c++) lw_put(l, 0, c, v);
     return true;
   }

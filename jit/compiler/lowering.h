@@ -243,13 +243,15 @@ gcc_jit_lvalue *lw_mask_cell(struct lw *l, uint32_t block, bool expected,
                              unsigned c); /* where exits find a block's masks */
 void lw_set_one(struct lw *l, uint32_t slot, gcc_jit_rvalue *v);
 /* uniform.c. Finds slots that are kept as numbers where they are uniform; whether one is; that number, of a predicate 0
- * or 1; the same of a vector; the vector with the number in all lanes. lw_compute_numbers: builds the current
- * instruction, whose operands are uniform, for numbers; false: it has no such form. */
+ * or 1; the same of a vector; the vector with the number in all lanes. lw_set_number: sets a
+ * uniform slot, however it is kept. lw_compute_numbers: builds the current instruction for numbers; false: not all of
+ * its operands and results are kept as such, or it has no such form. */
 void lw_numbers_find(struct lw *l);
 bool lw_is_number(const struct lw *l, uint32_t slot);
 gcc_jit_lvalue *lw_number(struct lw *l, uint32_t slot);
 gcc_jit_rvalue *lw_number_of(struct lw *l, uint32_t slot, gcc_jit_rvalue *v);
 gcc_jit_rvalue *lw_number_everywhere(struct lw *l, uint32_t slot);
+void lw_set_number(struct lw *l, uint32_t slot, gcc_jit_rvalue *n);
 bool lw_compute_numbers(struct lw *l);
 /* Operand k's literal, whose value is known only when the kernel is prepared. */
 gcc_jit_lvalue *lw_late(struct lw *l, unsigned k);
@@ -617,12 +619,15 @@ void lw_gather(struct lw *l, unsigned out, gcc_jit_rvalue *base, gcc_jit_rvalue 
                gcc_jit_rvalue *lanes, unsigned type);
 void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
                 gcc_jit_rvalue *lanes, unsigned type);
+/* elements.c: n vectors of 32- or 64-bit numbers as an array in memory, and such a number of one lane. */
+gcc_jit_rvalue *lw_in_memory(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, bool wide);
+gcc_jit_rvalue *lw_of_lane(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, bool wide, gcc_jit_rvalue *lane);
 gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, uint64_t stride, bool wide);
 /* memory.c. Whether access k is made at constant distances from lane to lane, which needs no shape. */
 bool lw_is_strided(const struct lw *l, uint32_t k);
 /* builds a load or store; false: it has no native form here, and nothing was built. */
 bool lw_memory(struct lw *l);
-/* Whether an access to pairs or quads is made as one to words, or halves of them, that consist of these elements. */
+/* Whether an access to pairs or quads is made as one to a word, or half of one, that consists of these elements. */
 static inline bool lw_is_packed(const struct mx_row_access *ac) {
   return ac->elements > 1 && jx_bitsof(ac->type) * ac->elements <= 32;
 }

@@ -114,7 +114,7 @@ static jv load_cell(struct lw *l, gcc_jit_rvalue *q, uint64_t off, unsigned type
   gcc_jit_rvalue *v = jx_rv(lw_field(l, q, off, cell_type(j, type)));
   if (jx_bitsof(type) < 32) v = gcc_jit_context_new_cast(j->c, NULL, v, j->t_u32);
   v = jx_keep(j, v);
-  return jx_with_scalar(jv_broadcast(j, jx_wide(type) ? MX_T_u64 : MX_T_u32, v), v);
+  return jv_number(j, jx_wide(type) ? MX_T_u64 : MX_T_u32, v);
 }
 /* Loads chunk c from host address q: all of its lanes, or those of mask `lanes` unless that is NULL. same: one element
  * for all lanes. */
@@ -734,8 +734,7 @@ static void by_stride(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *
   for (unsigned row = 0; row < rows; row++) {
     end[rows + row] =
         jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, end[row], lw_u64(l, (uint64_t)stride * (row_lanes - 1))));
-    if (!row)
-      continue; /* numbers of 32 bits are added to the first row's address, of which one bit is for the stride */
+    if (!row) continue; /* the others' distances from it must leave room for a row in numbers of 32 bits */
     apart[row] = jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, end[row], end[0]));
     gcc_jit_rvalue *from_least = lw_u64_op(l, GCC_JIT_BINARY_OP_PLUS, apart[row], lw_u64(l, UINT64_C(1) << 29));
     bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, from_least, lw_u64(l, UINT64_C(1) << 30)));
@@ -854,7 +853,7 @@ gcc_jit_rvalue *lw_uniform_address(struct lw *l, unsigned at, unsigned bytes, bo
   bad = lw_either(l, bad, limit(l, &p, bytes));
   gcc_jit_rvalue *variable;
   const uint64_t off = lw_offset(l, at + 1, &variable);
-  const jv more = variable ? jx_with_scalar(jv_broadcast(j, MX_T_u64, variable), variable) : jv_k(j, MX_T_u64, off);
+  const jv more = variable ? jv_number(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off);
   gcc_jit_rvalue *a = jx_keep(j, jv_scalar(j, lw_address(l, at, 0, more)));
   bad =
       lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, a, p.lo), p.limit));
@@ -932,7 +931,7 @@ static bool build_access(struct lw *l) {
   if (!uniform && !flat && !strided && !base && !local &&
       call_row_access(l, &access, variable ? variable : lw_u64(l, off_k)))
     return true;
-  const jv off = variable ? jx_with_scalar(jv_broadcast(j, MX_T_u64, variable), variable) : jv_k(j, MX_T_u64, off_k);
+  const jv off = variable ? jv_number(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off_k);
   if (local && lw_call_by_lane(l, &access, off)) return true;
   gcc_jit_block *end = access.end = lw_new_block(l, "done");
   if (!uniform && base && base->bounds_checked) {

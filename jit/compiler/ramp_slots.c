@@ -69,10 +69,7 @@ void lw_ramp_spread(struct lw *l, uint32_t slot) {
 }
 
 /* ---- instructions -------------------------------------------------------------------------------------------------*/
-static uint32_t slot_of(const struct lw *l, unsigned k) {
-  const unsigned f = mx_w_operand(l->ins->w, k), cls = mx__types[l->ins->o->opnd[k].type].slot_class;
-  return f >= MX_LIT || cls == MX_R128 || cls == MX_PRED ? JA_NONE : ja_slot(l->a, cls, f);
-}
+static uint32_t slot_of(const struct lw *l, unsigned k) { return ja_number_slot(l->a, l->ins, k); }
 static bool is_ramp(const struct lw *l, unsigned k) {
   const uint32_t slot = slot_of(l, k);
   return slot != JA_NONE && l->ramps[slot];

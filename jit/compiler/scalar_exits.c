@@ -96,13 +96,8 @@ void sl_leave_loop(struct lw *l, struct lw_scalar_loop *p) {
   part_from(l, p);
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(p->out, s)) continue;
-    if (ja_has(p->moved, s)) {
-      const unsigned cls = lw_class(a, s);
-      gcc_jit_rvalue *v = jx_rv(p->end[s]);
-      lw_set_one(l, s,
-                 cls == MX_PRED ? j->isa->mask_fill(j, gcc_jit_context_new_cast(j->c, NULL, v, j->t_u64))
-                                : j->isa->broadcast(j, cls == MX_R64, v));
-    } else lw_shape_enter(l, s, head);
+    if (ja_has(p->moved, s)) lw_set_number(l, s, jx_rv(p->end[s]));
+    else lw_shape_enter(l, s, head);
   }
   /* turns end early enough for rounds with the most backward branches; where most have had fewer, much of the slice is
    * left, and there are turns again */

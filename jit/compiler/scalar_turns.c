@@ -704,10 +704,9 @@ static void bring_uniform(struct lw *l, struct lw_scalar_loop *p) {
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(p->in, s) || !ja_has(a->blocks[p->head].uni_in, s)) continue;
     struct jx *j = &turn_to(l, one)->j;
-    gcc_jit_rvalue *v = lw_get_one(l, s);
-    v = lw_is_number(l, s)          ? jx_rv(lw_number(l, s))
-        : lw_class(a, s) == MX_PRED ? j->isa->mask_any(j, v)
-                                    : j->isa->first(j, lw_class(a, s) == MX_R64, v);
+    gcc_jit_rvalue *v = lw_is_number(l, s)          ? jx_rv(lw_number(l, s))
+                        : lw_class(a, s) == MX_PRED ? j->isa->mask_any(j, jx_rv(lw_one(l, s)))
+                                                    : j->isa->first(j, lw_class(a, s) == MX_R64, jx_rv(lw_one(l, s)));
     turn_to(one, l);
     if (ja_has(p->moved, s)) p->begin[s] = jx_local(j, slot_type(one, s)), p->end[s] = jx_local(j, slot_type(one, s));
     v = cast(one, v, slot_type(one, s));

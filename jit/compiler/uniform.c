@@ -28,17 +28,18 @@ gcc_jit_rvalue *lw_number_of(struct lw *l, uint32_t slot, gcc_jit_rvalue *v) {
   return jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u32,
                gcc_jit_context_new_cast(j->c, NULL, j->isa->mask_bits(j, v), j->t_u32), jx_int(j, j->t_u32, 1));
 }
-gcc_jit_rvalue *lw_number_everywhere(struct lw *l, uint32_t slot) {
+static gcc_jit_rvalue *everywhere(struct lw *l, uint32_t slot, gcc_jit_rvalue *n) {
   struct jx *j = &l->j;
   const unsigned cls = lw_class(l->a, slot);
-  gcc_jit_rvalue *n = jx_rv(lw_number(l, slot));
   return cls == MX_PRED ? j->isa->mask_fill(j, gcc_jit_context_new_cast(j->c, NULL, n, j->t_u64))
                         : j->isa->broadcast(j, cls == MX_R64, n);
 }
-static uint32_t slot_of(const struct ja *a, const struct ja_ins *i, unsigned k) {
-  const unsigned type = i->o->opnd[k].type, f = mx_w_operand(i->w, k),
-                 cls = type < MX_T_raw ? mx__types[type].slot_class : MX_NOCLASS;
-  return i->o->flags & MX_F_MOVI || f >= MX_LIT || (cls != MX_R32 && cls != MX_R64) ? JA_NONE : ja_slot(a, cls, f);
+gcc_jit_rvalue *lw_number_everywhere(struct lw *l, uint32_t slot) {
+  return everywhere(l, slot, jx_rv(lw_number(l, slot)));
+}
+void lw_set_number(struct lw *l, uint32_t slot, gcc_jit_rvalue *n) {
+  if (lw_is_number(l, slot)) jx_set(&l->j, lw_number(l, slot), n);
+  else lw_set_one(l, slot, everywhere(l, slot, n));
 }
 /* Slots whose values are computed by instructions of floats, or are operands of these: what loads and moves pass on may
  * be either. */
@@ -47,13 +48,12 @@ static bool find_floats(const struct ja *a, const struct ja_ins *i, uint64_t *fl
   bool some = false, again = false;
   for (unsigned k = 0; k < i->o->nopnds; k++) some |= i->o->opnd[k].type < MX_T_raw && jx_float(i->o->opnd[k].type);
   for (uint32_t k = 0; k < n; k++) {
-    if (lw_class(a, s[k]) == MX_R128) continue;
     again |= some && !ja_has(floats, s[k]);
     if (some) ja_add(floats, s[k]);
   }
   const bool moves = i->form == MX_FORM_COPY || i->form == MX_FORM_SELECT;
   for (unsigned k = 0; k < i->o->nopnds; k++) {
-    const uint32_t slot = slot_of(a, i, k);
+    const uint32_t slot = ja_number_slot(a, i, k);
     if (slot == JA_NONE || ja_has(floats, slot)) continue;
     if (!jx_float(i->o->opnd[k].type) && !(moves && n && ja_has(floats, s[0]))) continue;
     ja_add(floats, slot);
@@ -70,7 +70,7 @@ void lw_numbers_find(struct lw *l) {
     for (uint32_t n = a->nins; n--;) again |= find_floats(a, &a->ins[n], floats);
   }
   for (uint32_t s = 0; s < a->nslots; s++)
-    if (lw_class(a, s) != MX_R128 && !ja_has(floats, s)) ja_add(l->numbers, s);
+    if (!ja_has(floats, s)) ja_add(l->numbers, s);
   free(floats);
 }
 

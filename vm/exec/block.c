@@ -126,11 +126,14 @@ void mx__block_start(struct mx_block *leader, uint64_t unit) {
   for (uint32_t k = 0; k < leader->nmembers; k++) member_start(leader->members[k], unit);
 }
 
+static void show_place(struct mx_exec *x, const struct mx_block *b) {
+  for (unsigned d = 0; d < 3; d++) x->sreg[MX_SR_CTAID_X + d] = x->sreg[MX_SR_CLUSTERID_X + d] = b->ctaid[d];
+}
 void mx__block_follow(struct mx_exec *x, struct mx_block *b) {
   const struct mx_launch *l = b->launch;
   b->unit = ++b->index;
   if (++b->ctaid[0] == l->grid[0]) place_in(l->grid, b->index, b->ctaid);
-  for (unsigned d = 0; d < 3; d++) x->sreg[MX_SR_CTAID_X + d] = x->sreg[MX_SR_CLUSTERID_X + d] = b->ctaid[d];
+  show_place(x, b);
   b->spins = b->passes = b->timeouts = x->naps = 0;
   b->time_over = false;
   memset(&b->round, 0, sizeof b->round);
@@ -148,7 +151,7 @@ void mx__block_enter(struct mx_exec *x, struct mx_block *b) {
   if (!b->local && atomic_load_explicit(&b->launch->uses_local, memory_order_relaxed) && !mx__block_map_local(b))
     for (uint32_t k = 0; k < x->prep->nbounds; k++)
       if (x->bounds[k].kind == MX_LOCAL) x->bounds[k] = (struct mx_bounds){0}; /* looked up again at the next access */
-  for (unsigned d = 0; d < 3; d++) x->sreg[MX_SR_CTAID_X + d] = x->sreg[MX_SR_CLUSTERID_X + d] = b->ctaid[d];
+  show_place(x, b);
   if (b->nmembers == 1) return;
   for (unsigned d = 0; d < 3; d++) {
     x->sreg[MX_SR_CLUSTERID_X + d] = b->ctaid[d] / b->launch->cluster[d];

@@ -168,7 +168,7 @@ void mx__loop_took(struct mx_exec *x, uint32_t number, uint32_t form, uint64_t s
 
 /* ---- what earlier launches measured ----------------------------------------------------------------------------*/
 void mx__loops_begin(struct mx_exec *x) {
-  for (uint32_t k = 0; x->prep->lane_costs && k < x->prep->nbounds; k++) {
+  for (uint32_t k = 0; k < x->prep->nbounds; k++) {
     struct mx_bounds *b = &x->bounds[k];
     for (unsigned form = 0; form < 2; form++)
       b->lanes_cost[form] = atomic_load_explicit(&x->prep->lane_costs[2 * (size_t)k + form], memory_order_relaxed);
@@ -176,7 +176,7 @@ void mx__loops_begin(struct mx_exec *x) {
   }
 }
 void mx__loops_end(struct mx_exec *x) {
-  for (uint32_t k = 0; x->prep->lane_costs && x->bounds && k < x->prep->nbounds; k++)
+  for (uint32_t k = 0; x->bounds && k < x->prep->nbounds; k++)
     for (unsigned form = 0; form < 2; form++)
       if (x->bounds[k].lanes_cost[form])
         atomic_store_explicit(&x->prep->lane_costs[2 * (size_t)k + form], x->bounds[k].lanes_cost[form],

@@ -165,10 +165,12 @@ static void run_blocks(struct mx_queue *s, struct mx_exec *x, bool own) {
     const bool looks =
         status == MX_BLOCK_PARKED && l->stuck && atomic_load_explicit(&l->stuck->look, memory_order_relaxed);
     const uint64_t digest = looks ? mx__block_digest(b) : 0;
-    /* A launch may end with just as many instructions as its limit; a block that is left has another to execute. */
     const uint64_t steps = mx__add_steps(x);
-    if (l->steps_limit && steps >= l->steps_limit && status != MX_BLOCK_DONE) mx__launch_stop(l, MX_STOP_STEPS);
     mx__lock(&s->lock);
+    /* A launch may end with just as many instructions as its limit; a block that is left has another to execute. */
+    if (l->steps_limit && steps >= l->steps_limit &&
+        (status != MX_BLOCK_DONE || s->next < l->nclusters || mx__queue_parked(s)))
+      mx__launch_stop(l, MX_STOP_STEPS);
     if (digest && mx__stuck_turn(l->stuck, b, digest, s->resident)) publish_stuck_text(s, b);
     if (spun) l->hooks->spun(l->debug, l, b, spun);
     s->begun += more;
@@ -179,8 +181,6 @@ static void run_blocks(struct mx_queue *s, struct mx_exec *x, bool own) {
       s->idle[s->nidle++] = b;
       if (l->stuck) l->stuck->quiet = 0;
       s->resident--;
-      if (l->steps_limit && steps >= l->steps_limit && (s->next < l->nclusters || mx__queue_parked(s)))
-        mx__launch_stop(l, MX_STOP_STEPS); /* so have these */
       s->turns = s->turns_since_end = s->backoffs = 0;
       if (s->waiting && !s->resident && s->next >= l->nclusters) pthread_cond_broadcast(&s->wake);
     } else if (status == MX_BLOCK_STOPPED && atomic_load(l->stop) == MX_STOP_REST) {
