@@ -481,9 +481,14 @@ void lw_build_entries(struct lw *l) {
 }
 
 /* ---- instructions that the interpreter's bodies do --------------------------------------------------------------*/
-/* The lanes' values of a ramp, into the slot's cell. The first of each row are what a ramp has there. */
-static void spread_to_cell(struct lw *l, uint32_t s) {
-  for (unsigned k = 0; k < lw_vectors(l, s); k++) jx_set(&l->j, lw_cell(l, s, false, k), lw_ramp_vector(l, s, k));
+/* A ramp whose lanes' values the machine computes when it executes the fallback: here only its numbers are stored. */
+static void add_ramp_to_spread(struct lw *l, uint32_t frame, uint32_t s) {
+  add_location(l, frame, s, CHUNKS, 0, false, false);
+  struct mx_jit_location *p = &l->exits->locations[l->exits->nlocations - 1];
+  const uint64_t by = (uint64_t)ja_stride(l->ramps[s]);
+  p->slot |= MX_JIT_SPREAD;
+  p->numbers = slot_offset(l, s, true);
+  p->stride[0] = (uint32_t)by, p->stride[1] = (uint32_t)(by >> 32);
 }
 uint32_t lw_spill_for_fallback(struct lw *l) {
   const struct ja *a = l->a;
@@ -506,15 +511,18 @@ uint32_t lw_spill_for_fallback(struct lw *l) {
   const uint32_t frame = l->ins->frame;
   struct mx_jit_fallback fallback = {
       .from = a->origin[from->pc].pc, .pc = a->origin[l->ins->pc].pc, .first = t->nlocations, .frame = frame};
-  for (uint32_t k = 0; k < a->nslots; k++) {
-    if (!ja_has(in, k)) continue;
-    const enum form form = form_now(l, uni, k);
-    if (form == RAMP) spread_to_cell(l, k);
-    else if (!ja_has(l->saved, k)) move_slot(l, false, k, form);
-    add_location(l, frame, k, form == ONE ? ONE : CHUNKS, 0, ja_has(raw, k), false);
-    if (l->always) ja_add(l->saved, k);
+  for (unsigned others = 0; others < 2; others++) {
+    for (uint32_t k = 0; k < a->nslots; k++) {
+      const enum form form = form_now(l, uni, k);
+      if (!ja_has(in, k) || (form != RAMP) != others) continue;
+      if (!ja_has(l->saved, k)) move_slot(l, false, k, form);
+      if (form == RAMP) add_ramp_to_spread(l, frame, k);
+      else add_location(l, frame, k, form, 0, ja_has(raw, k), false);
+      if (l->always) ja_add(l->saved, k);
+    }
+    fallback.nin = t->nlocations - fallback.first;
+    if (!others) fallback.nspread = fallback.nin;
   }
-  fallback.nin = t->nlocations - fallback.first;
   n = ja_defs(a, l->ins, s);
   for (uint32_t k = 0; k < n; k++)
     add_location(l, frame, s[k], ja_has(l->uni_after, s[k]) ? ONE : CHUNKS, 0, false, false);

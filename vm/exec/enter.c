@@ -113,10 +113,12 @@ static bool by_body(struct mx_exec *x, const struct mx_jit_state *s, unsigned ch
 }
 static uint32_t fall_back(struct mx_exec *x, const struct mx_jit_state *s, unsigned char *spill_area, uint32_t number,
                           uint64_t mask) {
+  const struct mx_jit_fallback *t = &s->code->fallbacks[number];
+  if (t->nspread) mx__jit_spread(s->code, t->first, t->nspread, spill_area);
   x->in_compiled = true;
   const bool done = by_body(x, s, spill_area, number, mask);
   x->in_compiled = false;
-  return done ? 0 : s->code->fallbacks[number].left;
+  return done ? 0 : t->left;
 }
 static uint32_t shape(struct mx_exec *x, uint32_t form, uint64_t mask) { return x->prep->level->shape(x, form, mask); }
 static void tell_diverged(struct mx_exec *x, const struct mx_jit_state *s, uint64_t mask, uint64_t steps,

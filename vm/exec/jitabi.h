@@ -39,16 +39,22 @@ enum {
   MX_JIT_RAW = 2u << 16,
   MX_JIT_SHAPED = 4u << 16,
   MX_JIT_RAMP = 8u << 16,
+  MX_JIT_SPREAD = 16u << 16,
   MX_JIT_CLASS = 24
 };
 struct mx_jit_location {
   /* slot: number, level << MX_JIT_LEVEL, flags, class << MX_JIT_CLASS. The level is the frame's, see mx_jit_frame.
    * MX_JIT_ONE: the cell is one vector for all lanes. MX_JIT_RAW: f32 whose NaNs may not be canonical yet.
    * MX_JIT_RAMP: the cell has the number of each row's first lane, in that lane's place; from there on each lane's
-   * number is greater by the stride than the one before */
+   * number is greater by the stride than the one before. MX_JIT_SPREAD: a fallback's operand that is a ramp: such
+   * numbers are at `numbers`, and the cell is filled from them before the bodies read it */
   uint32_t slot;
-  uint32_t offset, shape; /* MX_JIT_SHAPED: where the slot's struct mx_jit_shape is */
-  uint32_t stride[2];     /* MX_JIT_RAMP: low and high half */
+  uint32_t offset;
+  union {
+    uint32_t shape; /* MX_JIT_SHAPED: where the slot's struct mx_jit_shape is */
+    uint32_t numbers;
+  };
+  uint32_t stride[2]; /* MX_JIT_RAMP, MX_JIT_SPREAD: low and high half */
 };
 static inline uint32_t mx__jit_slot_number(const struct mx_jit_location *p) {
   return p->slot & ((1u << MX_JIT_LEVEL) - 1);
@@ -78,9 +84,10 @@ struct mx_jit_frame {
 };
 #define MX_JIT_LEVELS 8 /* how deep inlined calls may be nested */
 /* Instructions [from, pc] that the interpreter's bodies execute on behalf of compiled code: the locations of their
- * operands, and of the last one's results. left: how code returns if the body leaves it, MX_JIT_SITE + a site. */
+ * operands, of which the first `nspread` are to be spread, and of the last one's results. left: how code returns if the
+ * body leaves it, MX_JIT_SITE + a site. */
 struct mx_jit_fallback {
-  uint32_t from, pc, first, nin, nout, frame, left;
+  uint32_t from, pc, first, nspread, nin, nout, frame, left;
 };
 /* A fallback that ends with a load or store, in the form in which a CPU level's function does it without the
  * instruction's body (lanes/direct.c). The forms say how elements become slots or the reverse: the elements' bits and
@@ -411,13 +418,14 @@ const struct mx_insn *mx__jit_after(struct mx_exec *x, const struct mx_jit_code 
 /* transfer.c. frames: by level; NULL: x->frame alone. frame_to_spill: copies slots of the frame to their cells in the
  * spill area; false: a slot that the code assumes to be uniform is not. results_to_spill: the same for results of a
  * fallback, which are not checked. spill_to_frame: copies cells back to slots, for the active lanes. mask: reads a mask
- * from the spill area. */
+ * from the spill area. spread: fills the cells of ramps of which the spill area has the numbers. */
 bool mx__jit_frame_to_spill(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
                             unsigned char *spill_area);
 void mx__jit_results_to_spill(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
                               unsigned char *spill_area);
 void mx__jit_spill_to_frame(struct mx_exec *x, const struct mx_jit_code *code, uint32_t first, uint32_t n,
                             const unsigned char *spill_area, struct mx_frame *const *frames);
+void mx__jit_spread(const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *spill_area);
 uint64_t mx__jit_mask(const struct mx_jit_table *t, const unsigned char *spill_area);
 void mx__jit_put_mask(const struct mx_exec *x, const struct mx_jit_table *t, unsigned char *spill_area, uint64_t m);
 /* Moves a warp's registers from compiled code's form, if it waits in that, into its frame, where others can read and

@@ -169,6 +169,25 @@ void mx__jit_spill_to_frame(struct mx_exec *x, const struct mx_jit_code *code, u
     }
   }
 }
+/* The numbers may lie in the cell itself, each in the place of its row's first lane. */
+void mx__jit_spread(const struct mx_jit_code *code, uint32_t first, uint32_t n, unsigned char *spill_area) {
+  for (uint32_t k = 0; k < n; k++) {
+    const struct mx_jit_location *p = &code->locations[first + k];
+    const uint64_t stride = mx__jit_stride(p);
+    const uint32_t lanes = code->table->row_lanes;
+    for (uint32_t lane = 0; lane < code->table->lanes; lane += lanes) {
+      if (class_of(p) == MX_R32) {
+        uint32_t v, *to = (uint32_t *)(void *)(spill_area + p->offset) + lane;
+        memcpy(&v, spill_area + p->numbers + 4 * lane, 4);
+        for (uint32_t l = 0; l < lanes; l++) to[l] = v + l * (uint32_t)stride;
+      } else {
+        uint64_t v, *to = (uint64_t *)(void *)(spill_area + p->offset) + lane;
+        memcpy(&v, spill_area + p->numbers + 8 * lane, 8);
+        for (uint32_t l = 0; l < lanes; l++) to[l] = v + l * stride;
+      }
+    }
+  }
+}
 void mx__jit_settle(struct mx_exec *x, struct mx_warp *warp) {
   if (!warp->live || !warp->resume) return;
   const struct mx_pfunc *const fn = x->fn;
