@@ -1,5 +1,6 @@
-/* Operations on values as loops over the chunks, where slots live in memory: each operation is built once instead of
- * once for each chunk, and intermediate values stay in registers. Uniform values are computed before the loop. */
+/* Operations on values chunk by chunk, so that intermediate values take few registers. Where slots live in memory, this
+ * is a loop over the chunks, and each operation is built once instead of once for each chunk. Uniform values are
+ * computed before. */
 #include "lowering.h"
 
 #include "meaning.h"
@@ -62,10 +63,15 @@ static void add_reads(const struct ja *a, const struct ja_ins *i, const uint64_t
     if (mx_w_guard(*i->w) != MX_GUARD_NONE || ja_has(preserved, s[n])) ja_add(set, s[n]);
 }
 
+/* Where slots live in registers, chunk after chunk of so many instructions is built: what is used up within them takes
+ * one register instead of one for each chunk. In longer runs the processor would not reach the next chunk before it
+ * waits for this one's results. */
+#define MOST_IN_REGISTERS 8
 uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, const uint64_t *live) {
   const struct ja *a = l->a;
   const struct lw_run *rows = &l->runs[l->block];
-  if (!l->slots_spilled || l->one_lane) return from;
+  const bool in_registers = !l->slots_spilled;
+  if (l->one_lane) return from;
   uint64_t *uni = lw_need(32 * a->words), *after = uni + a->words, *read = after + a->words, *reads = read + a->words;
   memcpy(uni, l->uni, 8 * a->words);
   int64_t *ramps = lw_need(sizeof *ramps * (a->nslots + 1u));
@@ -74,6 +80,7 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
   uint32_t k = b->first + from, varying = 0;
   for (; k < most; k++) {
     const struct ja_ins *i = &a->ins[k];
+    if (in_registers && (varying == MOST_IN_REGISTERS || lw_notes_sides(l, i))) break;
     if ((!l->run && rows->n && k >= rows->first && k < rows->end) || !fits(l, i, uni) || lw_can_defer(l, k, b, live))
       break;
     uint32_t s[JA_MAX_TOUCH];
@@ -101,7 +108,7 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
     }
   }
   free(uni), free(ramps);
-  return varying ? k - b->first : from;
+  return varying > (in_registers ? 1 : 0) ? k - b->first : from;
 }
 
 /* ---- building them ----------------------------------------------------------------------------------------------*/
@@ -254,7 +261,8 @@ void lw_loop(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end
   memcpy(ramps, l->ramps, sizeof *ramps * a->nslots);
   build_same(l, b, from, end, live);
 
-  struct lw_loop loop = {.v = lw_need(sizeof *loop.v * (a->nslots + 1)), .unrolled = l->run && end - from < SHORT};
+  struct lw_loop loop = {.v = lw_need(sizeof *loop.v * (a->nslots + 1)),
+                         .unrolled = !l->slots_spilled || (l->run && end - from < SHORT)};
   gcc_jit_lvalue *const first = l->cm[0];
   const unsigned nc = l->nc;
   if (loop.unrolled) {

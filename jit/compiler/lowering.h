@@ -407,11 +407,13 @@ void lw_edge_apart(struct lw *l, uint32_t to);
 void lw_branch(struct lw *l);
 void lw_jump(struct lw *l);
 /* sides.c. lw_sides_begin: to be called when a block begins; finds from which instruction on, up to its last one, it
- * only computes the masks of its branch. lw_note_sides: before an instruction. lw_branch_agrees: before a divergent
- * branch or exit is built, builds tests without masks, behind which code goes on in one of two blocks (NULL: without
- * such a test): all lanes take it, or none does. lower.c, lw_build_late: then builds what computes the masks. */
+ * only computes the masks of its branch. lw_note_sides: before an instruction; lw_notes_sides: whether it would note
+ * anything. lw_branch_agrees: before a divergent branch or exit is built, builds tests without masks, behind which code
+ * goes on in one of two blocks (NULL: without such a test): all lanes take it, or none does. lower.c, lw_build_late:
+ * then builds what computes the masks. */
 void lw_sides_begin(struct lw *l, const struct ja_block *b, const uint64_t *live_end);
 void lw_note_sides(struct lw *l);
+bool lw_notes_sides(const struct lw *l, const struct ja_ins *i);
 void lw_branch_agrees(struct lw *l, gcc_jit_block *taken, gcc_jit_block * not );
 void lw_build_late(struct lw *l);
 void lw_convert(struct lw *l, uint32_t to);

@@ -139,6 +139,10 @@ void lw_note_sides(struct lw *l) {
   sides.ins = k + 1;
   l->sides[ja_slot(l->a, MX_PRED, mx_w_operand(i->w, 0))] = sides;
 }
+bool lw_notes_sides(const struct lw *l, const struct ja_ins *i) {
+  struct comparison c;
+  return l->notes_sides && (match(i, &c) || joins_predicates(i));
+}
 void lw_branch_agrees(struct lw *l, gcc_jit_block *taken, gcc_jit_block * not ) {
   const mx_word w = *l->ins->w;
   struct lw_sides sides;
