@@ -81,7 +81,8 @@ static void shuffle_as_known(struct lw *l, unsigned n, const struct sources *s) 
   for (unsigned c = 0; n > 1 && c < l->nc; c++) {
     uint64_t good = 0;
     for (unsigned k = 0; k < j->w; k++) good |= (uint64_t)s->good[c * j->w + k] << k;
-    gcc_jit_rvalue *m = jx_keep(j, j->isa->mask_of(j, lw_u64(l, good), 0));
+    gcc_jit_rvalue *m;
+    j->isa->masks_of(j, lw_u64(l, good), 1, &m);
     lw_put(l, 1, c, (jv){.t = MX_T_pred, .r = {m, m}});
   }
 }

@@ -141,8 +141,8 @@ struct jx_isa {
   gcc_jit_rvalue *(*mask_bits)(struct jx *j, gcc_jit_rvalue *m);
   /* the same for four chunks at once; NULL: only one at a time */
   gcc_jit_rvalue *(*four_masks)(struct jx *j, gcc_jit_rvalue *const *m);
-  /* the mask made of a u64's bits from number `from` on */
-  gcc_jit_rvalue *(*mask_of)(struct jx *j, gcc_jit_rvalue *bits, unsigned from);
+  /* the masks of n chunks, made of a u64's bits */
+  void (*masks_of)(struct jx *j, gcc_jit_rvalue *bits, unsigned n, gcc_jit_rvalue **m);
   /* a mask of all lanes or of none, for a u64 that is 1 or 0 */
   gcc_jit_rvalue *(*mask_fill)(struct jx *j, gcc_jit_rvalue *bit);
 

@@ -21,9 +21,13 @@ static gcc_jit_rvalue *mask_any(struct jx *j, gcc_jit_rvalue *m) {
   return gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, m, jx_int(j, j->t_mask, 0));
 }
 static gcc_jit_rvalue *mask_bits(struct jx *j, gcc_jit_rvalue *m) { return cast(j, m, j->t_u64); }
-static gcc_jit_rvalue *mask_of(struct jx *j, gcc_jit_rvalue *bits, unsigned from) {
-  bits = jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u64, bits, jx_int(j, j->t_u64, from));
-  return cast(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, bits, jx_int(j, j->t_u64, 1)), j->t_mask);
+static void masks_of(struct jx *j, gcc_jit_rvalue *bits, unsigned n, gcc_jit_rvalue **m) {
+  bits = jx_keep(j, bits);
+  for (unsigned k = 0; k < n; k++) {
+    gcc_jit_rvalue *here = jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u64, bits, jx_int(j, j->t_u64, k));
+    here = jx_op(j, GCC_JIT_BINARY_OP_BITWISE_AND, j->t_u64, here, jx_int(j, j->t_u64, 1));
+    m[k] = jx_keep(j, cast(j, here, j->t_mask));
+  }
 }
 
 /* ---- operations -------------------------------------------------------------------------------------------------*/
@@ -106,7 +110,7 @@ static gcc_jit_rvalue *broadcast(struct jx *j, bool wide, gcc_jit_rvalue *s) {
 static gcc_jit_rvalue *first(struct jx *j, bool wide, gcc_jit_rvalue *v) { return jx_bits(j, jx_vector(j, wide), v); }
 
 #define SAME \
-  .lanes = 1, .mask_any = mask_any, .mask_bits = mask_bits, .mask_of = mask_of, .compare = compare, .widen = widen, \
+  .lanes = 1, .mask_any = mask_any, .mask_bits = mask_bits, .masks_of = masks_of, .compare = compare, .widen = widen, \
   .narrow = narrow, .convert = convert, .unary = unary, .broadcast = broadcast, .first = first
 const struct jx_isa jx_one = {.fma = multiply_add,
                               .three_operands = true,

@@ -115,13 +115,17 @@ static gcc_jit_rvalue *broadcast(struct jx *j, bool wide, gcc_jit_rvalue *s) {
   for (unsigned k = 0; k < j->w; k++) all[k] = s;
   return jx_keep(j, gcc_jit_context_new_rvalue_from_vector(j->c, NULL, V(wide), wide ? j->w / 2 : j->w, all));
 }
-static gcc_jit_rvalue *mask_of(struct jx *j, gcc_jit_rvalue *m, unsigned from) {
-  gcc_jit_rvalue *bit[JX_MOST_LANES];
-  for (unsigned k = 0; k < j->w; k++) bit[k] = jx_int(j, j->t_u32, 1u << k);
-  gcc_jit_rvalue *each = gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, j->w, bit);
-  if (from) m = jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u64, m, jx_int(j, j->t_u64, from));
-  gcc_jit_rvalue *all = broadcast(j, false, gcc_jit_context_new_cast(j->c, NULL, m, j->t_u32));
-  return two(j, "pcmpeqd", "", j->t_mask, bits(j, false, GCC_JIT_BINARY_OP_BITWISE_AND, all, each), each);
+static void masks_of(struct jx *j, gcc_jit_rvalue *word, unsigned n, gcc_jit_rvalue **m) {
+  gcc_jit_rvalue *bit[JX_MOST_LANES], *all = NULL;
+  word = jx_keep(j, word);
+  for (unsigned c = 0; c < n; c++) {
+    const unsigned from = c * j->w;
+    for (unsigned k = 0; k < j->w; k++) bit[k] = jx_int(j, j->t_u32, 1u << (from % 32 + k));
+    gcc_jit_rvalue *each = gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, j->w, bit);
+    if (from == 32) word = jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u64, word, jx_int(j, j->t_u64, 32));
+    if (from % 32 == 0) all = broadcast(j, false, gcc_jit_context_new_cast(j->c, NULL, word, j->t_u32));
+    m[c] = two(j, "pcmpeqd", "", j->t_mask, bits(j, false, GCC_JIT_BINARY_OP_BITWISE_AND, all, each), each);
+  }
 }
 static gcc_jit_rvalue *mask_fill(struct jx *j, gcc_jit_rvalue *bit) {
   gcc_jit_rvalue *all = jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, 0), bit);
@@ -723,7 +727,7 @@ static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *cell, gcc_
 }
 
 #define SAME \
-  .mask_is_vector = true, .mask_any = mask_any, .mask_bits = mask_bits, .four_masks = four_masks, .mask_of = mask_of, \
+  .mask_is_vector = true, .mask_any = mask_any, .mask_bits = mask_bits, .four_masks = four_masks, .masks_of = masks_of, \
   .mask_fill = mask_fill, .compare = compare, .blend = blend, .widen = widen, .product = product, .narrow = narrow, \
   .fit = fit, .convert = convert, .unary = unary, .broadcast = broadcast, .first = first, \
   .first_everywhere = first_everywhere, .exchange = exchange, .above = above, .common = common, .differ = differ, \

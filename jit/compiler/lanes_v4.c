@@ -15,9 +15,13 @@ static gcc_jit_rvalue *mask_any(struct jx *j, gcc_jit_rvalue *m) {
 static gcc_jit_rvalue *mask_bits(struct jx *j, gcc_jit_rvalue *m) {
   return gcc_jit_context_new_cast(j->c, NULL, m, j->t_u64);
 }
-static gcc_jit_rvalue *mask_of(struct jx *j, gcc_jit_rvalue *bits, unsigned from) {
-  if (from) bits = jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u64, bits, jx_int(j, j->t_u64, from));
-  return gcc_jit_context_new_cast(j->c, NULL, bits, j->t_mask);
+static void masks_of(struct jx *j, gcc_jit_rvalue *bits, unsigned n, gcc_jit_rvalue **m) {
+  bits = jx_keep(j, bits);
+  for (unsigned c = 0; c < n; c++)
+    m[c] = jx_keep(j, gcc_jit_context_new_cast(
+                          j->c, NULL,
+                          c ? jx_op(j, GCC_JIT_BINARY_OP_RSHIFT, j->t_u64, bits, jx_int(j, j->t_u64, c * j->w)) : bits,
+                          j->t_mask));
 }
 static gcc_jit_rvalue *mask_fill(struct jx *j, gcc_jit_rvalue *bit) {
   return gcc_jit_context_new_cast(
@@ -270,7 +274,7 @@ const struct jx_isa jx_v4 = {.name = "v4",
                              .one = &jx_one,
                              .mask_any = mask_any,
                              .mask_bits = mask_bits,
-                             .mask_of = mask_of,
+                             .masks_of = masks_of,
                              .mask_fill = mask_fill,
                              .compare = compare,
                              .blend = blend,

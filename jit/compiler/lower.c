@@ -85,9 +85,6 @@ gcc_jit_rvalue *lw_but_lowest(struct lw *l, gcc_jit_rvalue *mask) {
                jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, mask, lw_u64(l, 1)));
 }
 gcc_jit_rvalue *lw_count(struct lw *l, gcc_jit_rvalue *mask) { return of_bits(l, "__builtin_popcountll", mask); }
-static gcc_jit_rvalue *unpack(struct lw *l, gcc_jit_rvalue *m, unsigned c) {
-  return l->j.isa->mask_of(&l->j, m, l->j.w * c);
-}
 uint32_t lw_steps(const struct lw *l, uint32_t n) {
   const struct ja_block *b = &l->a->blocks[l->block];
   return n == b->end - b->first ? b->steps : l->a->ins[b->first + n].steps;
@@ -737,10 +734,9 @@ static void build_prologue(struct lw *l, gcc_jit_block *refuse) {
   j->b = l->prologue;
   jx_set(j, l->bounds, jx_rv(lw_field(l, l->x, X_FIELD(bounds), j->t_pu8)));
   jx_set(j, l->emask, jx_rv(lw_field(l, l->x, X_FIELD(mask), j->t_u64)));
-  for (unsigned c = 0; c < l->nc; c++) {
-    jx_set(j, l->em[c], unpack(l, jx_rv(l->emask), c));
-    jx_set(j, l->cm[c], jx_rv(l->em[c]));
-  }
+  gcc_jit_rvalue *m[LW_CHUNKS];
+  j->isa->masks_of(j, jx_rv(l->emask), l->nc, m);
+  for (unsigned c = 0; c < l->nc; c++) jx_set(j, l->em[c], m[c]), jx_set(j, l->cm[c], jx_rv(l->em[c]));
   /* They are constant, and seldom read: in registers, of which there are 16, they would displace what is computed with.
    * gcc leaves them in memory if something that it does not see may change them. */
   if (j->isa->mask_is_vector) {

@@ -10,20 +10,21 @@ static gcc_jit_rvalue *is_not_zero(struct lw *l, gcc_jit_lvalue *v) {
 static void wait_at_exits(struct lw *l, struct lw_scalar_loop *p, gcc_jit_rvalue *const *left) {
   struct jx *j = &l->j;
   for (unsigned c = 0; c < l->nc && p->join != JA_NONE; c++) ADD(lw_expected(l, p->join)[c], jx_rv(l->cm[c]));
-  for (unsigned e = 0; e < p->nexits; e++)
-    for (unsigned c = 0; c < l->nc && p->waits[e]; c++)
-      ADD(lw_pending(l, p->exit[e])[c],
-          p->nexits == 1 ? left[c] : jx_keep(j, j->isa->mask_of(j, jx_rv(p->left_by[e]), j->w * c)));
+  for (unsigned e = 0; e < p->nexits; e++) {
+    gcc_jit_rvalue *by[LW_CHUNKS];
+    if (!p->waits[e]) continue;
+    if (p->nexits > 1) j->isa->masks_of(j, jx_rv(p->left_by[e]), l->nc, by);
+    for (unsigned c = 0; c < l->nc; c++) ADD(lw_pending(l, p->exit[e])[c], p->nexits == 1 ? left[c] : by[c]);
+  }
 }
 #undef ADD
 /* Some lanes have left the loop, those of `rest` have not and go on, as behind a divergent branch. */
 static void part_from(struct lw *l, struct lw_scalar_loop *p) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *left[LW_CHUNKS];
-  for (unsigned c = 0; c < l->nc; c++) {
-    gcc_jit_rvalue *rest = jx_keep(j, j->isa->mask_of(j, jx_rv(p->rest), j->w * c));
-    left[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, rest, jx_rv(l->cm[c])));
-  }
+  gcc_jit_rvalue *rest[LW_CHUNKS], *left[LW_CHUNKS];
+  j->isa->masks_of(j, jx_rv(p->rest), l->nc, rest);
+  for (unsigned c = 0; c < l->nc; c++)
+    left[c] = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_XOR, j->t_mask, rest[c], jx_rv(l->cm[c])));
   gcc_jit_block *some = lw_new_block(l, "left"), *on = lw_new_block(l, "rest");
   lw_split(l, lw_any(l, left), some, on);
   j->b = some;
@@ -62,7 +63,9 @@ static void go_behind(struct lw *l, struct lw_scalar_loop *p) {
     gcc_jit_block *here = lw_new_block(l, "exit"), *other = lw_new_block(l, "other");
     lw_split(l, is_not_zero(l, p->left_by[e]), here, other);
     j->b = here;
-    for (unsigned c = 0; c < l->nc; c++) jx_set(j, l->cm[c], j->isa->mask_of(j, jx_rv(p->left_by[e]), j->w * c));
+    gcc_jit_rvalue *by[LW_CHUNKS];
+    j->isa->masks_of(j, jx_rv(p->left_by[e]), l->nc, by);
+    for (unsigned c = 0; c < l->nc; c++) jx_set(j, l->cm[c], by[c]);
     lw_edge_apart(l, p->exit[e]);
     j->b = other;
   }

@@ -720,9 +720,13 @@ static void take_back(struct lw *l, struct lw_scalar_loop *p) {
   struct jx *j = &l->j;
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(p->out, s) || ja_has(p->moved, s)) continue;
-    if (lw_class(a, s) != MX_PRED) move(l, p, true, s);
-    else
-      for (unsigned c = 0; c < l->nc; c++) jx_set(j, lw_var(l, s, c), j->isa->mask_of(j, jx_rv(p->begin[s]), j->w * c));
+    gcc_jit_rvalue *m[LW_CHUNKS];
+    if (lw_class(a, s) != MX_PRED) {
+      move(l, p, true, s);
+      continue;
+    }
+    j->isa->masks_of(j, jx_rv(p->begin[s]), l->nc, m);
+    for (unsigned c = 0; c < l->nc; c++) jx_set(j, lw_var(l, s, c), m[c]);
   }
 }
 static void add_to(struct lw *l, gcc_jit_lvalue *sum, gcc_jit_rvalue *times, uint32_t n) {
