@@ -2,8 +2,9 @@
  *
  * First fit over live ranges with their holes: each slot has a bit for every point of the function (the point i lies
  * before instruction i), set while the slot is taken. Registers come in the order in which they begin to live, so low
- * slots stay busy and frames small. Where a file of slots is full, registers move to cells (spill.c) and it begins
- * anew. */
+ * slots stay busy and frames small. Floats share no slots with others as long as there are enough: a compiler of these
+ * words keeps a uniform slot as a number in a general register if it only ever holds integers. Where a file of slots is
+ * full, registers move to cells (spill.c) and it begins anew. */
 #include "back.h"
 
 #include <stdlib.h>
@@ -15,6 +16,7 @@
 struct slots {
   uint64_t **busy;
   uint32_t *end;
+  bool *for_floats; /* what it held first */
   uint32_t count, limit, capacity;
 };
 struct allocator {
@@ -56,6 +58,8 @@ static void open_slots(struct allocator *a, struct slots *f, uint32_t count) {
     if (capacity < count) capacity = count;
     f->busy = mx__arena_grow(a->b->arena, f->busy, f->capacity * sizeof *f->busy, capacity * sizeof *f->busy);
     f->end = mx__arena_grow(a->b->arena, f->end, f->capacity * sizeof *f->end, capacity * sizeof *f->end);
+    f->for_floats = mx__arena_grow(a->b->arena, f->for_floats, f->capacity * sizeof *f->for_floats,
+                                   capacity * sizeof *f->for_floats);
     f->capacity = capacity;
   }
   while (f->count < count) f->busy[f->count++] = mx__arena_alloc(a->b->arena, a->words * sizeof(uint64_t));
@@ -68,13 +72,14 @@ static bool is_free(const struct slots *f, uint32_t slot, const struct back_rang
   return true;
 }
 
+static bool is_float(const struct back_reg *g) { return g->type == MX_T_f32 || g->type == MX_T_f64; }
 static void take(struct allocator *a, uint32_t reg, uint32_t slot) {
   struct back_reg *g = &a->b->regs[reg];
   struct slots *f = &a->file[g->file];
   uint32_t n;
   const struct back_range *r = ranges_of(a, reg, &n);
   g->slot = slot;
-  open_slots(a, f, slot + g->width);
+  for (uint32_t k = f->count; k < slot + g->width; k++) open_slots(a, f, k + 1), f->for_floats[k] = is_float(g);
   for (uint32_t k = slot; k < slot + g->width; k++) {
     for (uint32_t i = 0; i < n; i++) set_bits(f->busy[k], r[i].lo, r[i].hi);
     if (n && r[n - 1].hi > f->end[k]) f->end[k] = r[n - 1].hi;
@@ -86,12 +91,14 @@ static bool place(struct allocator *a, uint32_t reg) {
   const struct slots *f = &a->file[g->file];
   uint32_t n;
   const struct back_range *r = ranges_of(a, reg, &n);
-  for (uint32_t slot = 0; slot + g->width <= f->limit; slot += g->width) { /* pairs are even */
-    if (is_free(f, slot, r, n) && (g->width == 1 || is_free(f, slot + 1, r, n))) {
-      take(a, reg, slot);
-      return true;
+  for (unsigned any = 0; any < 2; any++)
+    for (uint32_t slot = 0; slot + g->width <= f->limit; slot += g->width) { /* pairs are even */
+      if (!any && slot < f->count && f->for_floats[slot] != is_float(g)) continue;
+      if (is_free(f, slot, r, n) && (g->width == 1 || is_free(f, slot + 1, r, n))) {
+        take(a, reg, slot);
+        return true;
+      }
     }
-  }
   return false;
 }
 
