@@ -727,12 +727,13 @@ static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *cell, gcc_
 }
 
 #define SAME \
-  .mask_is_vector = true, .mask_any = mask_any, .mask_bits = mask_bits, .four_masks = four_masks, .masks_of = masks_of, \
-  .mask_fill = mask_fill, .compare = compare, .blend = blend, .widen = widen, .product = product, .narrow = narrow, \
-  .fit = fit, .convert = convert, .unary = unary, .broadcast = broadcast, .first = first, \
-  .first_everywhere = first_everywhere, .exchange = exchange, .above = above, .common = common, .differ = differ, \
-  .any_bit = any_bit, .unordered = unordered, .collect = collect, .load = load, .store = store, .load_one = load_one, \
-  .read_one = read_one, .load_narrow = load_narrow, .write_narrow = write_narrow, .scatter = scatter
+  .mask_is_vector = true, .mask_any = mask_any, .mask_bits = mask_bits, .four_masks = four_masks, \
+  .masks_of = masks_of, .mask_fill = mask_fill, .compare = compare, .blend = blend, .widen = widen, \
+  .product = product, .narrow = narrow, .fit = fit, .convert = convert, .unary = unary, .broadcast = broadcast, \
+  .first = first, .first_everywhere = first_everywhere, .exchange = exchange, .above = above, .common = common, \
+  .differ = differ, .any_bit = any_bit, .unordered = unordered, .collect = collect, .load = load, .store = store, \
+  .load_one = load_one, .read_one = read_one, .load_narrow = load_narrow, .write_narrow = write_narrow, \
+  .scatter = scatter
 static const char *const options_v3[] = {"-march=x86-64-v3", "-mtune=haswell", NULL}, *const options_v2[] = {
                                                                                           "-march=x86-64-v2",
                                                                                           "-mtune=generic", NULL};

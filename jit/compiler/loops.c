@@ -218,10 +218,27 @@ static void update_shapes(struct lw *l, const struct ja_block *b, uint32_t from,
   }
   l->moving = false;
 }
+/* A result of the loop for the current chunk. Lanes that do not run keep what the slot had before the loop, when the
+ * sets of uniform and raw slots were `before` and ramps those: within the loop, nobody asks what they have. */
+static jv result_for_all(struct lw *l, const struct ja_block *b, uint32_t slot, uint64_t *before, int64_t *ramps) {
+  const unsigned cls = lw_class(l->a, slot), type = cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64;
+  const jv made = {.t = (uint8_t)type, .r = {*lw_loop_value(l, slot, 0), *lw_loop_value(l, slot, cls == MX_R64)}};
+  if (!ja_has(b->preserved, slot)) return made;
+  uint64_t *const uni = l->uni, *const raw = l->raw;
+  int64_t *const ramps_now = l->ramps;
+  const bool is_raw = ja_has(raw, slot);
+  l->uni = before, l->raw = before + 2 * (size_t)l->a->words, l->ramps = ramps;
+  *lw_loop_value(l, slot, 0) = *lw_loop_value(l, slot, 1) = NULL;
+  jv old = lw_get(l, slot, type, 0);
+  if (!is_raw) old = lw_clean(l, slot, old);
+  l->uni = uni, l->raw = raw, l->ramps = ramps_now;
+  gcc_jit_rvalue *m = jx_rv(l->cm[0]);
+  return jv_as(&l->j, type, jv_sel(&l->j, type, (jv){.t = MX_T_pred, .r = {m, m}}, made, old));
+}
 /* Builds the varying instructions for one chunk, and stores the results that are needed behind the loop; these are
  * added to `made`. */
 static void build_chunk(struct lw *l, const struct ja_block *b, uint32_t from, uint32_t end, uint64_t *live,
-                        const uint64_t *before, const int64_t *ramps, uint64_t *made) {
+                        uint64_t *before, int64_t *ramps, uint64_t *made) {
   const struct ja *a = l->a;
   const size_t bytes = 8 * a->words;
   memcpy(l->uni, before, bytes), memcpy(l->flt, before + a->words, bytes);
@@ -244,8 +261,8 @@ static void build_chunk(struct lw *l, const struct ja_block *b, uint32_t from, u
   uint64_t *at_end = wanted(l, b, from, end, live);
   for (uint32_t s = 0; s < a->nslots; s++) {
     if (!ja_has(made, s) || ja_has(l->uni, s) || l->ramps[s] || !ja_has(at_end, s)) continue;
-    for (unsigned h = 0; h < (lw_class(a, s) == MX_R64 ? 2u : 1u); h++)
-      jx_set(&l->j, cell_here(l, s, h), *lw_loop_value(l, s, h));
+    const jv v = result_for_all(l, b, s, before, ramps);
+    for (unsigned h = 0; h < (lw_class(a, s) == MX_R64 ? 2u : 1u); h++) jx_set(&l->j, cell_here(l, s, h), v.r[h]);
   }
   free(after), free(at_end);
 }

@@ -323,7 +323,8 @@ static void put(struct lw *l, struct result r, unsigned chunk, jv val) {
   val = jv_as(j, r.raw, val);
   if (r.cls == MX_R64 && !chunk && !l->one_lane && mx_w_guard(*l->ins->w) == MX_GUARD_NONE)
     l->lows[r.slot] = (struct lw_low){l->ins + 1, jx_low(val)};
-  const bool preserved = !l->one_lane && ja_has(l->a->blocks[l->block].preserved, r.slot);
+  /* behind a loop, lanes that wait elsewhere get back what they had before it: loops.c */
+  const bool preserved = !l->one_lane && !l->loop && ja_has(l->a->blocks[l->block].preserved, r.slot);
   gcc_jit_rvalue *g = lw_guard(l, chunk);
   gcc_jit_rvalue *m = preserved ? g ? lw_lanes(l, chunk) : jx_rv(l->cm[chunk]) : g;
   if (m)
