@@ -397,8 +397,7 @@ static gcc_jit_rvalue *unordered(struct jx *j, gcc_jit_rvalue *x, gcc_jit_rvalue
 }
 static gcc_jit_rvalue *any_bit(struct jx *j, bool wide, gcc_jit_rvalue *v) {
   (void)wide;
-  gcc_jit_rvalue *any =
-      jx_ask(j, is_v3(j) ? "vptest %1, %1" : "ptest %1, %1", "=@ccnz", j->t_u8, 1, "x", v);
+  gcc_jit_rvalue *any = jx_ask(j, is_v3(j) ? "vptest %1, %1" : "ptest %1, %1", "=@ccnz", j->t_u8, 1, "x", v);
   return gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, any, jx_int(j, j->t_u8, 0));
 }
 
