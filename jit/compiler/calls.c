@@ -95,8 +95,7 @@ void lw_call(struct lw *l, uint32_t k) {
   jx_set(j, slice, left);
   for (uint32_t s = 0; l->ins->zero && s < a->nslots; s++) {
     const unsigned cls = lw_class(a, s);
-    if (ja_has(l->ins->zero, s))
-      lw_set_one(l, s, jv_k(j, cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64, 0).r[0]);
+    if (ja_has(l->ins->zero, s)) lw_set_one(l, s, jv_k(j, lw_bits_type(cls), 0).r[0]);
   }
   ja_ramp_step(a, l->ins, a->blocks[l->block].preserved, l->uni, l->ramps);
   ja_uniform_step(a, l->ins, a->blocks[l->block].preserved, l->uni);

@@ -483,12 +483,10 @@ void lw_build_entries(struct lw *l) {
 /* ---- instructions that the interpreter's bodies do --------------------------------------------------------------*/
 /* A ramp whose lanes' values the machine computes when it executes the fallback: here only its numbers are stored. */
 static void add_ramp_to_spread(struct lw *l, uint32_t frame, uint32_t s) {
-  add_location(l, frame, s, CHUNKS, 0, false, false);
+  add_location(l, frame, s, RAMP, l->ramps[s], false, false);
   struct mx_jit_location *p = &l->exits->locations[l->exits->nlocations - 1];
-  const uint64_t by = (uint64_t)ja_stride(l->ramps[s]);
-  p->slot |= MX_JIT_SPREAD;
-  p->numbers = slot_offset(l, s, true);
-  p->stride[0] = (uint32_t)by, p->stride[1] = (uint32_t)(by >> 32);
+  p->slot ^= MX_JIT_RAMP | MX_JIT_SPREAD;
+  p->numbers = p->offset, p->offset = slot_offset(l, s, false);
 }
 uint32_t lw_spill_for_fallback(struct lw *l) {
   const struct ja *a = l->a;

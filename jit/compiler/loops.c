@@ -80,7 +80,7 @@ uint32_t lw_loop_end(struct lw *l, const struct ja_block *b, uint32_t from, cons
   uint32_t k = b->first + from, varying = 0;
   for (; k < most; k++) {
     const struct ja_ins *i = &a->ins[k];
-    if (in_registers && (varying == MOST_IN_REGISTERS || lw_notes_sides(l, i))) break;
+    if (in_registers && (varying == MOST_IN_REGISTERS || lw_would_note_sides(l, i))) break;
     if ((!l->run && rows->n && k >= rows->first && k < rows->end) || !fits(l, i, uni) || lw_can_defer(l, k, b, live))
       break;
     uint32_t s[JA_MAX_TOUCH];
@@ -221,7 +221,7 @@ static void update_shapes(struct lw *l, const struct ja_block *b, uint32_t from,
 /* A result of the loop for the current chunk. Lanes that do not run keep what the slot had before the loop, when the
  * sets of uniform and raw slots were `before` and ramps those: within the loop, nobody asks what they have. */
 static jv result_for_all(struct lw *l, const struct ja_block *b, uint32_t slot, uint64_t *before, int64_t *ramps) {
-  const unsigned cls = lw_class(l->a, slot), type = cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64;
+  const unsigned cls = lw_class(l->a, slot), type = lw_bits_type(cls);
   const jv made = {.t = (uint8_t)type, .r = {*lw_loop_value(l, slot, 0), *lw_loop_value(l, slot, cls == MX_R64)}};
   if (!ja_has(b->preserved, slot)) return made;
   uint64_t *const uni = l->uni, *const raw = l->raw;

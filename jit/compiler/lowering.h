@@ -215,6 +215,10 @@ struct lw {
 
 void *lw_need(size_t n); /* allocates zeroed memory; a process that has no more memory ends */
 static inline unsigned lw_class(const struct ja *a, uint32_t slot) { return ja_class(a, slot); }
+/* The type of a slot's bits as they are, by its class. */
+static inline unsigned lw_bits_type(unsigned cls) {
+  return cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64;
+}
 
 /* ---- memory --------------------------------------------------------------------------------------------------*/
 /* p + off, as a byte pointer; and what lies there */
@@ -407,13 +411,13 @@ void lw_edge_apart(struct lw *l, uint32_t to);
 void lw_branch(struct lw *l);
 void lw_jump(struct lw *l);
 /* sides.c. lw_sides_begin: to be called when a block begins; finds from which instruction on, up to its last one, it
- * only computes the masks of its branch. lw_note_sides: before an instruction; lw_notes_sides: whether it would note
- * anything. lw_branch_agrees: before a divergent branch or exit is built, builds tests without masks, behind which code
- * goes on in one of two blocks (NULL: without such a test): all lanes take it, or none does. lower.c, lw_build_late:
- * then builds what computes the masks. */
+ * only computes the masks of its branch. lw_note_sides: before an instruction; lw_would_note_sides: whether it would
+ * note anything. lw_branch_agrees: before a divergent branch or exit is built, builds tests without masks, behind which
+ * code goes on in one of two blocks (NULL: without such a test): all lanes take it, or none does. lower.c,
+ * lw_build_late: then builds what computes the masks. */
 void lw_sides_begin(struct lw *l, const struct ja_block *b, const uint64_t *live_end);
 void lw_note_sides(struct lw *l);
-bool lw_notes_sides(const struct lw *l, const struct ja_ins *i);
+bool lw_would_note_sides(const struct lw *l, const struct ja_ins *i);
 void lw_branch_agrees(struct lw *l, gcc_jit_block *taken, gcc_jit_block * not );
 void lw_build_late(struct lw *l);
 void lw_convert(struct lw *l, uint32_t to);

@@ -139,7 +139,7 @@ void lw_note_sides(struct lw *l) {
   sides.ins = k + 1;
   l->sides[ja_slot(l->a, MX_PRED, mx_w_operand(i->w, 0))] = sides;
 }
-bool lw_notes_sides(const struct lw *l, const struct ja_ins *i) {
+bool lw_would_note_sides(const struct lw *l, const struct ja_ins *i) {
   struct comparison c;
   return l->notes_sides && (match(i, &c) || joins_predicates(i));
 }

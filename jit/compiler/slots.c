@@ -107,7 +107,7 @@ static gcc_jit_rvalue *part(struct lw *l, uint32_t slot, unsigned k) {
 }
 jv lw_get(struct lw *l, uint32_t slot, unsigned type, unsigned chunk) {
   const unsigned cls = lw_class(l->a, slot);
-  jv v = {.t = cls == MX_PRED ? MX_T_pred : cls == MX_R32 ? MX_T_u32 : MX_T_u64, .u = ja_has(l->uni, slot)};
+  jv v = {.t = (uint8_t)lw_bits_type(cls), .u = ja_has(l->uni, slot)};
   if (v.u && lw_is_number(l, slot)) {
     v.r[0] = v.r[1] = lw_number_everywhere(l, slot);
     v = jx_with_scalar(v, jx_rv(lw_number(l, slot)));
@@ -292,10 +292,7 @@ struct result {
 };
 static struct result result_of(struct lw *l, unsigned k) {
   const unsigned cls = mx__types[l->ins->o->opnd[k].type].slot_class;
-  return (struct result){ja_slot(l->a, cls, field_of(l, k)), cls,
-                         cls == MX_PRED  ? MX_T_pred
-                         : cls == MX_R32 ? MX_T_u32
-                                         : MX_T_u64};
+  return (struct result){ja_slot(l->a, cls, field_of(l, k)), cls, lw_bits_type(cls)};
 }
 static jv old_value(struct lw *l, struct result r, unsigned chunk) {
   const jv v = lw_get(l, r.slot, r.raw, chunk);
