@@ -31,6 +31,15 @@ struct mx_pool {
   void (*fn)(void *, uint32_t);
   void *arg;
   bool quit;
+  struct {
+    pthread_t thread;
+    bool made, armed; /* armed: the job that runs has a deadline */
+    bool sounding;    /* late() is being called */
+    bool untimed;     /* sleeps until `wake`, else until `until` at the latest */
+    pthread_cond_t wake;
+    struct timespec until, deadline;
+    void (*late)(void *);
+  } watch;
 };
 
 /* Allows the thread all its processors again. */
@@ -69,26 +78,64 @@ static void *serve(void *p) {
   return NULL;
 }
 
+static bool before(const struct timespec *a, const struct timespec *b) {
+  return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
+
+static void *watch(void *p) {
+  struct mx_pool *pool = p;
+  mx__lock(&pool->lock);
+  while (!pool->quit) {
+    const struct timespec now = mx__time_in(0);
+    if (pool->watch.armed && !before(&now, &pool->watch.deadline)) {
+      const uint32_t held = pool->held;
+      pool->watch.armed = false;
+      pool->watch.sounding = true;
+      mx__unlock(&pool->lock); /* late() may wait for a thread that needs the pool */
+      mx__locks_lent(held);
+      pool->watch.late(pool->arg);
+      mx__locks_lent(0);
+      mx__lock(&pool->lock);
+      pool->watch.sounding = false;
+      pthread_cond_signal(&pool->done);
+    } else if (pool->watch.armed) {
+      pool->watch.until = pool->watch.deadline;
+      (void)mx__wait_until(&pool->watch.wake, &pool->lock, &pool->watch.until);
+    } else {
+      pool->watch.untimed = true;
+      mx__wait(&pool->watch.wake, &pool->lock);
+      pool->watch.untimed = false;
+    }
+  }
+  mx__unlock(&pool->lock);
+  return NULL;
+}
+
 static struct mx_pool *pool_new(void) {
   struct mx_pool *p = calloc(1, sizeof *p);
   if (!p) return NULL;
   mx__lock_init(&p->lock, MX_LOCK_POOL);
   pthread_cond_init(&p->work, NULL);
   mx__condition_init(&p->done);
+  mx__condition_init(&p->watch.wake);
   return p;
 }
 
-/* Workers take no signals: those belong to the program's own threads. */
+/* The pool's threads take no signals: those belong to the program's own threads. */
+static bool begin_thread(pthread_t *thread, void *(*main)(void *), struct mx_pool *p) {
+  sigset_t all, old;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &old);
+  const int failed = pthread_create(thread, NULL, main, p);
+  pthread_sigmask(SIG_SETMASK, &old, NULL);
+  return !failed;
+}
+
 static bool add_thread(struct mx_pool *p) {
   struct place *t = calloc(1, sizeof *t);
   if (!t) return false;
   t->away = -1;
-  sigset_t all, old;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &old);
-  int failed = pthread_create(&t->thread, NULL, serve, p);
-  pthread_sigmask(SIG_SETMASK, &old, NULL);
-  if (failed) {
+  if (!begin_thread(&t->thread, serve, p)) {
     free(t);
     return false;
   }
@@ -107,52 +154,51 @@ void mx__pool_everywhere(struct mx_pool *p) {
 
 uint32_t mx__pool_run(struct mx_pool **pool, uint32_t n, void (*fn)(void *, uint32_t), void *arg,
                       const struct timespec *deadline, void (*late)(void *)) {
-  const uint32_t first = deadline ? 0 : 1, held = mx__locks_held();
-  if (n > first && !*pool) *pool = pool_new();
+  const uint32_t held = mx__locks_held();
+  if ((n > 1 || deadline) && !*pool) *pool = pool_new();
   struct mx_pool *p = *pool;
-  while (p && p->nthreads < n - first && add_thread(p)) {}
-  uint32_t helpers = p ? (p->nthreads < n - first ? p->nthreads : n - first) : 0;
-  if (helpers) {
+  if (deadline && !(p && (p->watch.made || (p->watch.made = begin_thread(&p->watch.thread, watch, p))))) return 0;
+  while (p && p->nthreads < n - 1 && add_thread(p)) {}
+  const uint32_t helpers = p ? (p->nthreads < n - 1 ? p->nthreads : n - 1) : 0;
+  if (helpers || deadline) {
     mx__lock(&p->lock);
-    p->next = first;
-    p->n = first + helpers;
+    p->next = 1;
+    p->n = 1 + helpers;
     p->running = helpers;
     p->fn = fn;
     p->arg = arg;
     p->held = held;
     p->job++;
-    if (first) send_away(p, sched_getcpu());
-    else let_back(p);
-    pthread_cond_broadcast(&p->work);
+    if (deadline) {
+      p->watch.armed = true;
+      p->watch.deadline = *deadline;
+      p->watch.late = late;
+      if (p->watch.untimed || before(deadline, &p->watch.until)) pthread_cond_signal(&p->watch.wake);
+    }
+    if (helpers) {
+      send_away(p, sched_getcpu());
+      pthread_cond_broadcast(&p->work);
+    }
     mx__unlock(&p->lock);
   }
-  if (first) fn(arg, 0);
-  if (helpers) {
+  fn(arg, 0);
+  uint32_t made = 1;
+  if (helpers || deadline) {
     mx__lock(&p->lock);
-    if (first) {
-      helpers -= p->n - p->next;
-      p->running -= p->n - p->next;
-      p->n = p->next;
-    }
+    p->running -= p->n - p->next;
+    p->n = p->next;
+    made = p->n;
     const struct timespec soon = mx__time_in(1000000);
-    bool kept = first;
+    bool kept = true;
     while (p->running) {
-      const struct timespec *until = deadline ? deadline : kept ? &soon : NULL;
-      if (!until) mx__wait(&p->done, &p->lock);
-      else if (!mx__wait_until(&p->done, &p->lock, until) && p->running) {
-        if (!deadline) {
-          let_back(p), kept = false;
-          continue;
-        }
-        deadline = NULL;
-        mx__unlock(&p->lock); /* late() runs without the lock: it may wait for a thread that needs the pool */
-        late(arg);
-        mx__lock(&p->lock);
-      }
+      if (!kept) mx__wait(&p->done, &p->lock);
+      else if (!mx__wait_until(&p->done, &p->lock, &soon) && p->running) let_back(p), kept = false;
     }
+    p->watch.armed = false;
+    while (p->watch.sounding) mx__wait(&p->done, &p->lock);
     mx__unlock(&p->lock);
   }
-  return first + helpers;
+  return made;
 }
 
 void mx__pool_free(struct mx_pool *p) {
@@ -160,7 +206,9 @@ void mx__pool_free(struct mx_pool *p) {
   mx__lock(&p->lock);
   p->quit = true;
   pthread_cond_broadcast(&p->work);
+  pthread_cond_signal(&p->watch.wake);
   mx__unlock(&p->lock);
+  if (p->watch.made) pthread_join(p->watch.thread, NULL);
   while (p->threads) {
     struct place *t = p->threads;
     p->threads = t->next;
@@ -170,5 +218,6 @@ void mx__pool_free(struct mx_pool *p) {
   mx__lock_done(&p->lock);
   pthread_cond_destroy(&p->work);
   pthread_cond_destroy(&p->done);
+  pthread_cond_destroy(&p->watch.wake);
   free(p);
 }

@@ -9,9 +9,10 @@
 struct mx_pool;
 
 /* Calls fn(arg, k) for k = 0 … n-1, each in a thread of its own, and waits for all. Number 0 runs in the calling
- * thread, and others that have not begun when it returns are not made; unless there is a deadline (CLOCK_MONOTONIC):
- * then that thread waits, and calls late(arg) once when it passes. *pool is made when NULL. Returns how many calls were
- * made: fewer than n when the system refuses threads; 0 only with a deadline and no thread at all. */
+ * thread, and others that have not begun when it returns are not made. With a deadline (CLOCK_MONOTONIC), late(arg) is
+ * called once, in another thread, when it passes before all calls have ended. *pool is made when NULL. Returns how many
+ * calls were made: fewer than n when they were not needed or the system refuses threads; 0, and none has been made, if
+ * there is nobody to watch the deadline. */
 uint32_t mx__pool_run(struct mx_pool **pool, uint32_t n, void (*fn)(void *arg, uint32_t k), void *arg,
                       const struct timespec *deadline, void (*late)(void *arg));
 /* Threads are kept from the caller's processor: no more until the next job, since the caller is about to sleep. NULL:
