@@ -516,6 +516,24 @@ static void limits_end_blocks_that_rest(void **state) {
   }
 }
 
+/* Whoever watches limits may sleep until a later one, until one that has passed, or until there is one. */
+static void limits_follow_one_another(void **state) {
+  (void)state;
+  const mx_launch_config plain = config(4, 2, 2);
+  for (int k = 0; k < 60; k++) {
+    mx_launch_config c = plain;
+    c.timeout = 100;
+    assert_int_equal(mx_launch(kernel("bounded"), &c, NULL, 0), MX_OK);
+    c.timeout = 0.00002 * (1 + k); /* about the time that it takes */
+    const mx_status s = mx_launch(kernel("bounded"), &c, NULL, 0);
+    if (s != MX_OK) assert_int_equal(s, MX_TIME_LIMIT);
+    if (k % 3) assert_int_equal(mx_launch(kernel("bounded"), &plain, NULL, 0), MX_OK);
+    if (k % 4 == 3) nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* the short limit passes meanwhile */
+    c.timeout = k % 2 ? 0.001 : 0.003;
+    assert_int_equal(mx_launch(kernel("forever"), &c, NULL, 0), MX_TIME_LIMIT);
+  }
+}
+
 static void occupancy(void **state) {
   (void)state;
   uint32_t n, grid, block;
@@ -550,6 +568,7 @@ int main(void) {
       TEST(a_reset_ends_what_runs),
       TEST(a_reset_ends_what_waits),
       TEST(limits_end_blocks_that_rest),
+      TEST(limits_follow_one_another),
       TEST(occupancy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
