@@ -3,6 +3,8 @@
  * pass every check is a miss. Entries are written aside and renamed, so that processes may share a folder. */
 #include "jit.h"
 
+#include "vm/memory/lock.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -180,10 +182,8 @@ static size_t shrink(const char *dir, uint64_t most) {
   }
   while (sum > most && n) {
     size_t oldest = 0;
-    for (size_t k = 1; k < n; k++) {
-      const struct timespec *a = &all[k].used, *b = &all[oldest].used;
-      if (a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec)) oldest = k;
-    }
+    for (size_t k = 1; k < n; k++)
+      if (mx__time_before(&all[k].used, &all[oldest].used)) oldest = k;
     gone += !unlinkat(dirfd(d), all[oldest].name, 0);
     sum -= (uint64_t)all[oldest].size;
     all[oldest] = all[--n];

@@ -192,10 +192,8 @@ static bool from_cache(struct mx_jit *j, struct mx_jit_kernel *jk) {
  * interrupted, or, in a session, paused. */
 static bool is_over(struct mx_launch *l, const struct mx_jit_kernel *jk) {
   const struct timespec *end = l->deadline;
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  if (end && (t.tv_sec > end->tv_sec || (t.tv_sec == end->tv_sec && t.tv_nsec >= end->tv_nsec)))
-    mx__launch_stop(l, MX_STOP_TIME);
+  const struct timespec now = mx__time_in(0);
+  if (end && !mx__time_before(&now, end)) mx__launch_stop(l, MX_STOP_TIME);
   const int stop = atomic_load(l->stop);
   return stop == MX_STOP_TIME || stop == MX_STOP_INTERRUPT || (l->debug && !jk->put_off && l->hooks->paused(l->debug));
 }

@@ -78,16 +78,12 @@ static void *serve(void *p) {
   return NULL;
 }
 
-static bool before(const struct timespec *a, const struct timespec *b) {
-  return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
-}
-
 static void *watch(void *p) {
   struct mx_pool *pool = p;
   mx__lock(&pool->lock);
   while (!pool->quit) {
     const struct timespec now = mx__time_in(0);
-    if (pool->watch.armed && !before(&now, &pool->watch.deadline)) {
+    if (pool->watch.armed && !mx__time_before(&now, &pool->watch.deadline)) {
       const uint32_t held = pool->held;
       pool->watch.armed = false;
       pool->watch.sounding = true;
@@ -173,7 +169,7 @@ uint32_t mx__pool_run(struct mx_pool **pool, uint32_t n, void (*fn)(void *, uint
       p->watch.armed = true;
       p->watch.deadline = *deadline;
       p->watch.late = late;
-      if (p->watch.untimed || before(deadline, &p->watch.until)) pthread_cond_signal(&p->watch.wake);
+      if (p->watch.untimed || mx__time_before(deadline, &p->watch.until)) pthread_cond_signal(&p->watch.wake);
     }
     if (helpers) {
       send_away(p, sched_getcpu());

@@ -101,6 +101,9 @@ static inline struct timespec mx__time_in(long nanoseconds) { /* less than a sec
   if ((t.tv_nsec += nanoseconds) >= 1000000000) t.tv_sec++, t.tv_nsec -= 1000000000;
   return t;
 }
+static inline bool mx__time_before(const struct timespec *a, const struct timespec *b) {
+  return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec < b->tv_nsec);
+}
 static inline void mx__wait(pthread_cond_t *c, struct mx_lock *l) {
   mx__lock_waits(l->rank);
   pthread_cond_wait(c, &l->mutex);
