@@ -384,11 +384,13 @@ static void refuse(const struct back_body *b, const bool *unplaced) {
 bool mx__allocate(struct back_body *b) {
   if (b->func->physical) return keep_physical(b);
   bool unshared[BACK_FILES]; /* no sharing between names in this file of slots, as long as they fit */
-  for (int f = 0; f < BACK_FILES; f++) unshared[f] = b->module->one_slot_per_name && f < BACK_CELLS;
+  bool kept[BACK_FILES];     /* what waiting lanes need has slots of its own */
+  for (int f = 0; f < BACK_FILES; f++)
+    kept[f] = f < BACK_CELLS, unshared[f] = b->module->one_slot_per_name && f < BACK_CELLS;
   for (uint32_t round = 0;;) {
     struct cfg *g = mx__cfg_build(b->arena, b);
     struct allocator a = {.b = b, .words = ((size_t)b->ninsns + 1) / 64 + 1};
-    a.live = without_sharing(b, mx__liveness(b, g), unshared);
+    a.live = without_sharing(b, mx__liveness(b, g, kept), unshared);
     for (int f = 0; f < BACK_FILES; f++) a.file[f].limit = limits[f];
     bool *unplaced = mx__arena_alloc(b->arena, (size_t)b->nregs + 1);
     if (place_all(&a, unplaced)) {
@@ -398,7 +400,8 @@ bool mx__allocate(struct back_body *b) {
     }
     bool shares_more = false;
     for (uint32_t r = 0; r < b->nregs; r++)
-      if (unplaced[r] && unshared[b->regs[r].file]) unshared[b->regs[r].file] = false, shares_more = true;
+      if (unplaced[r] && (unshared[b->regs[r].file] || kept[b->regs[r].file]))
+        unshared[b->regs[r].file] = kept[b->regs[r].file] = false, shares_more = true;
     if (shares_more) continue;
     bool *spilled = mx__arena_alloc(b->arena, (size_t)b->nregs + 1);
     if (round++ == MAX_ROUNDS || !choose_spill_set(&a, unplaced, round - 1, spilled)) {

@@ -68,6 +68,18 @@ struct ir_insn mx__insn_make(struct back_body *b, uint16_t op, struct ir_loc loc
 struct ir_opnd mx__opnd_reg(uint32_t reg);
 struct ir_opnd mx__opnd_value(uint64_t value);
 
+/* ---- waits.c: while which blocks lanes may wait before a block. */
+struct back_wait {
+  uint32_t block, begin, end; /* while the blocks order[begin] .. order[end] run */
+};
+struct back_waits {
+  uint32_t *order; /* of blocks */
+  struct back_wait *at;
+  uint32_t n;
+  uint64_t work; /* how many blocks these are, together */
+};
+struct back_waits *mx__waits(struct mx_arena *arena, const struct cfg *g);
+
 /* ---- liveness.c: for each register the ranges of instructions before which its value must be kept. */
 struct back_range {
   uint32_t lo, hi;
@@ -77,7 +89,8 @@ struct back_live {
   struct back_range *ranges;
   float *weight; /* reads and writes of r, each counted ten times per loop around it */
 };
-struct back_live *mx__liveness(const struct back_body *b, const struct cfg *g);
+/* kept: of registers of these files, values that waiting lanes need count as alive as well. */
+struct back_live *mx__liveness(const struct back_body *b, const struct cfg *g, const bool kept[BACK_FILES]);
 
 /* ---- allocate.c. False: it does not fit, and there is a diagnostic. */
 bool mx__allocate(struct back_body *b);

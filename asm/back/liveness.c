@@ -6,8 +6,9 @@
  * its column of a slot were all written by instructions on l's own path, in the order of that path, whatever the other
  * lanes of the warp did meanwhile: lanes that wait at a reconvergence point, or are on the other side of a branch, do
  * not execute, and their columns rest. Two registers may therefore share a slot if and only if no single path has both
- * alive at once. The same holds for predicate slots, which are written bit by bit under the mask. Three things need
- * care:
+ * alive at once. The same holds for predicate slots, which are written bit by bit under the mask. But such sharing
+ * costs time: compiled code writes whole slots, and has to keep the bits of those lanes that wait and will read them.
+ * So what waiting lanes need counts as alive, too (waits.c), as long as there are enough slots. Three things need care:
  *  - A guarded instruction leaves the lanes alone where its guard does not hold: it reads and writes its result.
  *  - Lanes read each other's registers only in the instructions that rendezvous (shuffles, votes, ballots). Each lane
  *    contributes the operand of the instruction at which it stands itself, where that operand is alive for it.
@@ -37,7 +38,10 @@ struct finder {
   uint32_t *occ_at, *nocc; /* of each register, in the order of the text */
   struct occurrence *occ;
   uint32_t *postorder;
-  uint64_t *in, *out, *kills; /* by block, for the group at hand */
+  uint64_t *in, *out, *kills;     /* by block, for the group at hand */
+  const struct back_waits *waits; /* NULL: those of waiting lanes do not count */
+  const bool *kept;
+  uint64_t *held; /* by block: what lanes need that wait meanwhile */
   bool *queued;
   uint32_t *queue;
   /* Where bit k of `in` changes from block to block: changes[change_at[k]] .. changes[change_at[k + 1]]. */
@@ -146,6 +150,20 @@ static void find_changes(struct finder *f) {
   for (uint32_t i = 0; i < f->nchanges; i++) f->changes[fill[f->raw_changes[i].bit]++] = f->raw_changes[i].block;
 }
 
+/* What lanes need that wait before a block counts as alive in the blocks that run meanwhile. */
+static void hold(struct finder *f, const uint32_t *regs, uint32_t n) {
+  if (!f->waits) return;
+  uint64_t kept = 0;
+  for (uint32_t k = 0; k < n; k++) kept |= (uint64_t)f->kept[f->b->regs[regs[k]].file] << k;
+  memset(f->held, 0, f->g->nblocks * sizeof *f->held);
+  for (uint32_t i = 0; i < f->waits->n; i++) {
+    const struct back_wait *w = &f->waits->at[i];
+    const uint64_t needed = f->in[w->block] & kept;
+    for (uint32_t k = w->begin; needed && k < w->end; k++) f->held[f->waits->order[k]] |= needed;
+  }
+  for (uint32_t b = 0; b < f->g->nblocks; b++) f->in[b] |= f->held[b];
+}
+
 /* Solves the data flow of n registers. */
 static void flow(struct finder *f, const uint32_t *regs, uint32_t n) {
   const struct cfg *g = f->g;
@@ -180,6 +198,7 @@ static void flow(struct finder *f, const uint32_t *regs, uint32_t n) {
       count++, f->queued[p] = true;
     }
   }
+  hold(f, regs, n);
   find_changes(f);
 }
 
@@ -218,7 +237,8 @@ static void ranges_of_register(struct finder *f, uint32_t reg, uint32_t bit, boo
     if (i == n) break;
     uint32_t end = i, from = f->nranges;
     while (end < n && occ[end].insn < g->first[block + 1]) end++;
-    ranges_of_block(f, block, bit < GROUP && f->out[block] >> bit & 1, occ + i, end - i);
+    if (bit < GROUP && f->waits && f->held[block] >> bit & 1) add_range(f, g->first[block], g->first[block + 1]);
+    else ranges_of_block(f, block, bit < GROUP && f->out[block] >> bit & 1, occ + i, end - i);
     for (uint32_t x = from, y = f->nranges; x + 1 < y; x++, y--) {
       struct back_range t = f->ranges[x];
       f->ranges[x] = f->ranges[y - 1], f->ranges[y - 1] = t;
@@ -238,7 +258,7 @@ static void ranges_of_register(struct finder *f, uint32_t reg, uint32_t bit, boo
   f->nranges = base + kept;
 }
 
-struct back_live *mx__liveness(const struct back_body *b, const struct cfg *g) {
+struct back_live *mx__liveness(const struct back_body *b, const struct cfg *g, const bool kept[BACK_FILES]) {
   struct mx_arena *arena = b->arena;
   struct finder f = {.b = b, .g = g, .postorder = mx__cfg_postorder(arena, g), .capacity = 256};
   f.ranges = mx__arena_alloc(
@@ -254,7 +274,14 @@ struct back_live *mx__liveness(const struct back_body *b, const struct cfg *g) {
   for (uint32_t i = 0; i < b->func->nargs; i++) is_argument[b->args[i]] = true;
   for (uint32_t i = 0; i < b->func->nresults; i++) is_result[b->results[i]] = true;
   for (uint32_t r = 0; r < b->nregs; r++) ncrossing += crosses[r] = crosses_blocks(&f, r);
-  bool precise = (ncrossing + GROUP - 1) / GROUP * g->nblocks <= MAX_WORK;
+  const uint64_t ngroups = (ncrossing + GROUP - 1) / GROUP;
+  bool precise = ngroups * g->nblocks <= MAX_WORK, keeps = false;
+  for (int k = 0; k < BACK_FILES; k++) keeps |= kept[k];
+  if (keeps && precise && ncrossing) {
+    f.waits = mx__waits(arena, g), f.kept = kept;
+    if (ngroups * f.waits->work > MAX_WORK) f.waits = NULL;
+    f.held = mx__arena_alloc(arena, nblocks * sizeof *f.held);
+  }
   uint32_t *depths = mx__cfg_depths(arena, g);
 
   struct back_live *live = mx__arena_alloc(arena, sizeof *live);

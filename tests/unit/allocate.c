@@ -136,6 +136,64 @@ static void test_sharing(void **state) {
   }
 }
 
+/* Loads `count` values into the registers from `first` on, or stores them. */
+static void load_values(struct build *b, uint32_t first, uint32_t count, uint32_t at) {
+  for (uint32_t i = 0; i < count; i++) ADD(b, MX_LD_B32, reg(first + i), reg(at), value(i));
+}
+static void store_values(struct build *b, uint32_t first, uint32_t count, uint32_t at) {
+  for (uint32_t i = 0; i < count; i++) ADD(b, MX_ST_B32, reg(at), value(i), reg(first + i));
+}
+
+/* Values that lanes need which wait behind a loop or a branch share no slot with what others compute meanwhile, as long
+ * as there are slots. */
+static void test_waiting_lanes(void **state) {
+  (void)state;
+  static const struct {
+    enum { LOOP, SECOND_SIDE, FIRST_SIDE } where; /* are the other values */
+    uint32_t count, slots;
+  } cases[] = {
+      {LOOP, 1, 2},        {LOOP, 200, 400},        {LOOP, 300, 300},
+      {SECOND_SIDE, 3, 6}, {SECOND_SIDE, 300, 300}, {FIRST_SIDE, 3, 3},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    struct build b;
+    open_arena(), begin(&b);
+    const uint32_t n = cases[i].count, x = b.f[0].nregs;
+    for (uint32_t k = 0; k < 2 * n; k++) new_reg(&b.f[0], MX_T_b32);
+    const uint32_t y = x + n, a = new_reg(&b.f[0], MX_T_b64), p = new_reg(&b.f[0], MX_T_pred);
+    ADD(&b, MX_MOV_64, reg(a), value(64));
+    ADD(&b, MX_VOTE_ACTIVE, reg(p), value(1));
+    if (cases[i].where == LOOP) {
+      const uint32_t top = add_label(&b);
+      load_values(&b, x, n, a);
+      const uint32_t leaves = b.f[0].ninsns;
+      add_bra(&b, p, 0);
+      load_values(&b, y, n, a), store_values(&b, y, n, a);
+      add_bra(&b, IR_NONE, top);
+      b.f[0].insns[leaves].target = add_label(&b);
+    } else {
+      const uint32_t branch = b.f[0].ninsns;
+      add_bra(&b, p, 0);
+      if (cases[i].where == FIRST_SIDE) load_values(&b, y, n, a), store_values(&b, y, n, a);
+      load_values(&b, x, n, a);
+      const uint32_t leaves = b.f[0].ninsns;
+      add_bra(&b, IR_NONE, 0);
+      b.f[0].insns[branch].target = add_label(&b);
+      if (cases[i].where == SECOND_SIDE) load_values(&b, y, n, a), store_values(&b, y, n, a);
+      load_values(&b, x, n, a);
+      b.f[0].insns[leaves].target = add_label(&b);
+    }
+    store_values(&b, x, n, a);
+    add_insn(&b, MX_RET, 0, NULL);
+    assert_true(assemble(&b));
+    assert_int_equal(image.funcs[0].n32, cases[i].slots);
+    assert_int_equal(image.funcs[0].nspill32, 0);
+    compare_runs(&b);
+    end(&b);
+    mx__arena_free(&arena);
+  }
+}
+
 /* ---- pressure and limits ------------------------------------------------------------------------------- */
 
 /* `count` values of a type made first and used afterwards, under guards too. */
@@ -304,7 +362,7 @@ int main(void) {
       cmocka_unit_test(test_sharing),           cmocka_unit_test(test_pressure),
       cmocka_unit_test(test_never_returns),     cmocka_unit_test(test_pins),
       cmocka_unit_test(test_one_slot_per_name), cmocka_unit_test(test_single_writes),
-      cmocka_unit_test(test_many_literals),
+      cmocka_unit_test(test_many_literals),     cmocka_unit_test(test_waiting_lanes),
   };
   return cmocka_run_group_tests_name("allocate", tests, NULL, NULL);
 }
