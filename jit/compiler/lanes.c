@@ -428,7 +428,9 @@ jv jv_cmp(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y) {
   if ((t == MX_T_f16 || t == MX_T_bf16)) return jx_refuse(j, MX_T_pred);
   /* whether they are equal shows without their signs; many kernels test bytes against 0 as signed numbers of 16 bits */
   if (jx_bitsof(t) < 32 && (op == JX_EQ || op == JX_NE)) x = unsigned_of(j, x), y = unsigned_of(j, y), t = MX_T_u32;
-  return j->isa->compare(j, op, t, jx_spread(j, x), jx_spread(j, y));
+  jv d = j->isa->compare(j, op, t, jx_spread(j, x), jx_spread(j, y));
+  if (t == MX_T_f64 && op == JX_EQ && x.r[0] == y.r[0]) d.number = x.r[0];
+  return d;
 }
 
 static jv popc(struct jx *j, jv x) {
@@ -471,6 +473,10 @@ jv jv_un(struct jx *j, enum jx_un op, unsigned t, jv x) {
 jv jv_sel(struct jx *j, unsigned t, jv c, jv x, jv y) {
   c = want(j, MX_T_pred, c), x = want(j, t, x), y = want(j, t, y);
   if (c.k) return c.kv ? x : y;
+  if (j->may_doubt && c.number && !j->doubtful) {
+    j->doubtful = c.number;
+    return x;
+  }
   if (t == MX_T_pred) return jv_bin(j, JX_XOR, t, y, jv_bin(j, JX_AND, t, c, jv_bin(j, JX_XOR, t, x, y)));
   return j->isa->blend(j, t, c, x, y);
 }
@@ -520,6 +526,11 @@ jv jv_fma_first_nan(struct jx *j, jv x, jv y, jv z) {
   if (!j->isa->three_operands) return jx_refuse(j, MX_T_f64);
   x = want(j, MX_T_f64, x), y = want(j, MX_T_f64, y), z = want(j, MX_T_f64, z);
   j->multiplies = true;
+  if (j->may_doubt && !j->doubtful) {
+    const jv v = jx_multiply_add(j, MX_T_f64, x, y, z, "x", "xm");
+    j->doubtful = v.r[0];
+    return v;
+  }
   const bool masks = !j->isa->mask_is_vector && j->w > 1;
   const char *const reg = masks ? "v" : "x", *const inout = masks ? "+v" : "+x";
   const char s = j->w == 1 ? 's' : 'p';

@@ -18,12 +18,13 @@
 /* What is known of an integer of 64 bits: that it is a zero-extended or a sign-extended one of 32 bits. */
 enum { JX_UNSIGNED_32 = 1, JX_SIGNED_32 = 2 };
 /* One chunk of a value. u: the value is uniform, so that one chunk stands for all, and both halves of a 64-bit value
- * are the same vector. k: it is a constant, kv its bits (zero-extended from the type). canonical: its NaNs are. */
+ * are the same vector. k: it is a constant, kv its bits (zero-extended from the type). canonical: its NaNs are.
+ * number: of a mask, the floats of 64 bits of which it says whether they are numbers. */
 typedef struct jv {
   uint8_t t, low; /* low: of JX_UNSIGNED_32 and JX_SIGNED_32, those that are known */
   bool u, k, canonical;
   uint64_t kv;
-  gcc_jit_rvalue *r[2];
+  gcc_jit_rvalue *r[2], *number;
   gcc_jit_rvalue *s, *s_of; /* s: the value as a number, of a uniform one whose vector is s_of; see jx_scalar() */
 } jv;
 /* The value as a number of 32 or 64 bits, if it is known without asking the vector; or NULL. */
@@ -53,6 +54,9 @@ struct jx {
   unsigned nowns;
   bool bad;        /* an operation was asked for that has no vector form here */
   bool multiplies; /* a float was multiplied or divided, or a square root taken */
+  /* results need not be the table's where `doubtful`, a float of 64 bits, is a NaN: its user looks whether it is */
+  bool may_doubt;
+  gcc_jit_rvalue *doubtful;
   unsigned serial;
   struct {
     bool wide;

@@ -89,7 +89,10 @@ static unsigned build(struct jx *j, struct outlined *to, const jv *in, unsigned 
   j->b = gcc_jit_function_new_block(to->f, "begin");
   jv result[2];
   const unsigned before = j->serial;
+  const bool may_doubt = j->may_doubt;
+  j->may_doubt = false; /* whoever calls it does not see the value */
   expand(j, k, inside, &result[0], &result[1]);
+  j->may_doubt = may_doubt;
   const unsigned statements = j->serial - before;
   if (j->bad) gcc_jit_block_end_with_return(j->b, NULL, jx_rv(jx_local(j, type)));
   else if (nresults > 1) {

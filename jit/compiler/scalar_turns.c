@@ -578,6 +578,18 @@ static void want_numbers(struct lw *l, struct lw_scalar_loop *p) {
     if (slot[k] != JA_NONE && !guard)
       ja_add(p->numbers, slot[k]), ja_del(l->raw, slot[k]), ja_del(l->raw_after, slot[k]);
 }
+/* Behind an instruction whose results are the table's only if some value is no NaN: a turn in which it is one bails
+ * out. So sums wait for nothing but each other. */
+static void want_certain(struct lw *l, struct lw_scalar_loop *p) {
+  struct jx *j = &l->j;
+  if (!j->doubtful) return;
+  gcc_jit_block *certain = lw_new_block(l, "certain");
+  gcc_jit_rvalue *nan = IS(NE, j->doubtful, j->doubtful), *guard = lw_guard(l, 0);
+  if (guard) nan = jx_op(j, GCC_JIT_BINARY_OP_LOGICAL_AND, j->t_bool, nan, j->isa->mask_any(j, guard));
+  lw_split(l, never(l, nan), p->bailout, certain);
+  j->b = certain;
+  j->doubtful = NULL;
+}
 /* Behind an instruction: whether its results are numbers. */
 static void note_numbers(struct lw *l, struct lw_scalar_loop *p) {
   uint32_t s[JA_MAX_TOUCH], from;
@@ -641,6 +653,7 @@ static void build_block(struct lw *l, struct lw_scalar_loop *p, unsigned n, cons
       const struct access *ac = (*access)++;
       (ac->store ? build_store : build_load)(l, p, ac);
     } else if (!lw_compute(l)) abort(); /* has_form() has made sure that it can be built */
+    want_certain(l, p);
     memcpy(l->raw, l->raw_after, 8 * a->words);
     note_numbers(l, p);
   }
@@ -798,7 +811,7 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   jx_init(&one->j, j->c, j->isa->one);
   one->j.fn = j->fn;
   turn_to(one, l);
-  one->nc = 1, one->one_lane = true, one->slots_spilled = false;
+  one->nc = 1, one->one_lane = true, one->slots_spilled = false, one->j.may_doubt = true;
   one->ramps = lw_need(2 * sizeof *one->ramps * (a->nslots + 1u)), one->ramps_after = one->ramps + a->nslots;
   p->beside = l->slots_spilled;
   one->f = lw_need(sizeof *one->f * (a->nslots + 1));
