@@ -534,6 +534,32 @@ static void limits_follow_one_another(void **state) {
   }
 }
 
+/* Threads of the last launch may still be awake, or asleep, when the next one comes. */
+static void launches_follow_one_another(void **state) {
+  (void)state;
+  enum { BLOCKS = 40, SIZE = 64 };
+  mx_addr p;
+  static uint32_t v[BLOCKS * SIZE];
+  const uint32_t none = 0;
+  assert_int_equal(mx_alloc(d, sizeof v, &p), MX_OK);
+  for (uint32_t k = 0; k < 400; k++) {
+    const uint32_t blocks = 1 + k * 7 % BLOCKS;
+    mx_launch_config c = config(blocks, SIZE, 1 + k / 3 % 4);
+    if (k % 5 == 0) c.timeout = 100;
+    const void *args[] = {&p};
+    assert_int_equal(mx_copy_to_device(d, p + 4 * (blocks * SIZE - 1), &none, sizeof none), MX_OK);
+    assert_int_equal(mx_launch_args(kernel("number"), &c, args, 1), MX_OK);
+    assert_int_equal(mx_copy_from_device(d, v, p, blocks * SIZE * sizeof *v), MX_OK);
+    for (uint32_t i = 0; i < blocks * SIZE; i++) assert_int_equal(v[i], i);
+    if (k % 4) nanosleep(&(struct timespec){.tv_nsec = 20000 * (long)(k % 4)}, NULL);
+    if (k % 100 == 99) { /* threads that are awake end, too */
+      tear_down(state);
+      set_up(state);
+      assert_int_equal(mx_alloc(d, sizeof v, &p), MX_OK);
+    }
+  }
+}
+
 static void occupancy(void **state) {
   (void)state;
   uint32_t n, grid, block;
@@ -569,6 +595,7 @@ int main(void) {
       TEST(a_reset_ends_what_waits),
       TEST(limits_end_blocks_that_rest),
       TEST(limits_follow_one_another),
+      TEST(launches_follow_one_another),
       TEST(occupancy),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,7 +2,10 @@
  * sleep again. A thread may take longer to wake than the job takes: when the caller's own part has ended, calls that no
  * thread has begun are withdrawn. By itself the system often wakes a thread on the caller's own processor, where it
  * does not run before the job is over, even if it slept on another one (an idle processor of a virtual machine counts
- * as busy). So the threads are excluded from the caller's processor while the caller stays on it and does not wait. */
+ * as busy). So the threads are excluded from the caller's processor while the caller stays on it and does not wait.
+ *
+ * To sleep and to be woken takes longer than most waits: a caller looks for a while whether the last calls have ended
+ * before it sleeps, and a thread looks for the next job if the last one has come as soon. */
 #include "pool.h"
 
 #include "vm/memory/lock.h"
@@ -11,6 +14,8 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stdlib.h>
+
+#define AWAKE 50000 /* nanoseconds for which a thread that waits stays awake */
 
 struct place {
   pthread_t thread;
@@ -24,13 +29,16 @@ struct mx_pool {
   pthread_cond_t work, done;
   struct place *threads;
   uint32_t nthreads;
-  uint64_t job;  /* counts jobs: a thread serves each once */
-  uint32_t held; /* the locks that the thread which waits for the job holds */
+  _Atomic uint64_t job; /* counts jobs: a thread serves each once */
+  uint32_t held;        /* the locks that the thread which waits for the job holds */
   /* next: the call that the next thread makes, if it is below n; running: how many calls have not ended */
-  uint32_t next, n, running;
+  uint32_t next, n;
+  _Atomic uint32_t running;
+  struct timespec soon; /* a job that comes before it has come soon after the last one */
+  bool comes_soon;      /* the last one has */
   void (*fn)(void *, uint32_t);
   void *arg;
-  bool quit;
+  _Atomic bool quit;
   struct {
     pthread_t thread;
     bool made, armed; /* armed: the job that runs has a deadline */
@@ -58,6 +66,19 @@ static void send_away(struct mx_pool *p, int cpu) {
   }
 }
 
+/* The pool is locked, and is not while this looks for what it waits for: another job than `seen`, or, if that is 0,
+ * that all calls end. Others on this processor go first. */
+static void stay_awake(struct mx_pool *p, uint64_t seen) {
+  const struct timespec until = mx__time_in(AWAKE);
+  struct timespec now = mx__time_in(0);
+  mx__unlock(&p->lock);
+  for (unsigned k = 1; (seen ? p->job == seen && !p->quit : p->running) && mx__time_before(&now, &until); k++) {
+    if (k % 64 == 0) sched_yield();
+    now = mx__time_in(0);
+  }
+  mx__lock(&p->lock);
+}
+
 static void *serve(void *p) {
   struct mx_pool *pool = p;
   uint64_t seen = 0;
@@ -73,6 +94,7 @@ static void *serve(void *p) {
     mx__locks_lent(0);
     mx__lock(&pool->lock);
     if (!--pool->running) pthread_cond_signal(&pool->done);
+    if (pool->comes_soon && pool->job == seen) stay_awake(pool, seen);
   }
   mx__unlock(&pool->lock);
   return NULL;
@@ -158,6 +180,8 @@ uint32_t mx__pool_run(struct mx_pool **pool, uint32_t n, void (*fn)(void *, uint
   const uint32_t helpers = p ? (p->nthreads < n - 1 ? p->nthreads : n - 1) : 0;
   if (helpers || deadline) {
     mx__lock(&p->lock);
+    const struct timespec now = mx__time_in(0);
+    p->comes_soon = mx__time_before(&now, &p->soon);
     p->next = 1;
     p->n = 1 + helpers;
     p->running = helpers;
@@ -184,6 +208,7 @@ uint32_t mx__pool_run(struct mx_pool **pool, uint32_t n, void (*fn)(void *, uint
     p->running -= p->n - p->next;
     p->n = p->next;
     made = p->n;
+    if (p->running) stay_awake(p, 0);
     const struct timespec soon = mx__time_in(1000000);
     bool kept = true;
     while (p->running) {
@@ -192,6 +217,7 @@ uint32_t mx__pool_run(struct mx_pool **pool, uint32_t n, void (*fn)(void *, uint
     }
     p->watch.armed = false;
     while (p->watch.sounding) mx__wait(&p->done, &p->lock);
+    p->soon = mx__time_in(AWAKE);
     mx__unlock(&p->lock);
   }
   return made;
