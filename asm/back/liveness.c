@@ -237,8 +237,12 @@ static void ranges_of_register(struct finder *f, uint32_t reg, uint32_t bit, boo
     if (i == n) break;
     uint32_t end = i, from = f->nranges;
     while (end < n && occ[end].insn < g->first[block + 1]) end++;
-    if (bit < GROUP && f->waits && f->held[block] >> bit & 1) add_range(f, g->first[block], g->first[block + 1]);
-    else ranges_of_block(f, block, bit < GROUP && f->out[block] >> bit & 1, occ + i, end - i);
+    if (bit < GROUP && f->waits && f->held[block] >> bit & 1) {
+      /* behind a write, its slot is taken up to the next instruction, even if that belongs to another block */
+      const struct occurrence *o = &occ[end - 1];
+      const bool at_end = o->flags & WRITES && o->insn + 1 == g->first[block + 1];
+      add_range(f, g->first[block], g->first[block + 1] + at_end);
+    } else ranges_of_block(f, block, bit < GROUP && f->out[block] >> bit & 1, occ + i, end - i);
     for (uint32_t x = from, y = f->nranges; x + 1 < y; x++, y--) {
       struct back_range t = f->ranges[x];
       f->ranges[x] = f->ranges[y - 1], f->ranges[y - 1] = t;

@@ -24,9 +24,7 @@ static uint32_t *taken_first(struct mx_arena *arena, const struct cfg *g) {
 }
 
 static bool is_in(const struct mx_layout *o, uint32_t block, uint32_t loop) {
-  uint32_t l = o->loop[block];
-  while (l && l != loop) l = o->outer[l];
-  return l == loop;
+  return o->begin[loop] <= o->rank[block] && o->rank[block] <= o->rank[o->head[loop]];
 }
 
 /* The lanes that take the edge wait from this rank on. */
@@ -38,11 +36,12 @@ static uint32_t begin_of(const struct mx_layout *o, uint32_t from, uint32_t to) 
 
 struct back_waits *mx__waits(struct mx_arena *arena, const struct cfg *g) {
   struct back_waits *w = mx__arena_alloc(arena, sizeof *w);
-  struct mx_layout o;
-  if (!mx__layout_find(g->nblocks, g->succ_at, taken_first(arena, g), &o)) return w;
   w->order = mx__arena_alloc(arena, ((size_t)g->nblocks + 1) * sizeof *w->order);
-  for (uint32_t k = 0; k < g->nblocks; k++) w->order[k] = o.order[k];
   w->at = mx__arena_alloc(arena, (2 * (size_t)g->nblocks + 1) * sizeof *w->at);
+  const uint32_t *const succ = taken_first(arena, g);
+  struct mx_layout o; /* no memory of the arena is asked for while it exists: that would jump */
+  if (!mx__layout_find(g->nblocks, g->succ_at, succ, &o)) mx__arena_out_of_memory(arena);
+  for (uint32_t k = 0; k < g->nblocks; k++) w->order[k] = o.order[k];
   for (uint32_t b = 0; b < g->nblocks; b++) {
     /* Those who come to a loop wait for what is before it, those who go round it for the rest of the loop. */
     struct back_wait enters = {b, UINT32_MAX, o.rank[b]}, goes_round = enters;

@@ -16,20 +16,20 @@ struct mx_arena_chunk {
 
 enum { CHUNK = 64 * 1024, ALIGN = 16 };
 
-static _Noreturn void out_of_memory(struct mx_arena *a) { longjmp(*a->oom, 1); }
+_Noreturn void mx__arena_out_of_memory(struct mx_arena *a) { longjmp(*a->oom, 1); }
 
 void *mx__arena_alloc(struct mx_arena *a, size_t size) {
-  if (size > SIZE_MAX / 2) out_of_memory(a);
+  if (size > SIZE_MAX / 2) mx__arena_out_of_memory(a);
   size = (size + ALIGN - 1) & ~(size_t)(ALIGN - 1);
   struct mx_arena_chunk *c = a->head;
   if (!c || c->size - c->used < size) {
-    if (a->limit && (a->used > a->limit || size > a->limit - a->used)) out_of_memory(a);
+    if (a->limit && (a->used > a->limit || size > a->limit - a->used)) mx__arena_out_of_memory(a);
     /* Chunks grow with the arena, so that big inputs need few; a big request gets a chunk of its own size. */
     size_t want = a->used / 4 > CHUNK ? a->used / 4 : CHUNK;
     if (want > (size_t)4 << 20) want = (size_t)4 << 20;
     if (want < size) want = size;
     struct mx_arena_chunk *fresh = malloc(sizeof *fresh + ALIGN + want);
-    if (!fresh) out_of_memory(a);
+    if (!fresh) mx__arena_out_of_memory(a);
     fresh->size = want;
     fresh->used = 0;
     fresh->bytes = (char *)(((uintptr_t)(fresh + 1) + ALIGN - 1) & ~(uintptr_t)(ALIGN - 1));

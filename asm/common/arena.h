@@ -16,4 +16,5 @@ void *mx__arena_grow(struct mx_arena *a, void *old, size_t old_size, size_t new_
 char *mx__arena_strndup(struct mx_arena *a, const char *s, size_t n);
 char *mx__arena_printf(struct mx_arena *a, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void mx__arena_free(struct mx_arena *a);
+_Noreturn void mx__arena_out_of_memory(struct mx_arena *a); /* jumps as if an allocation had failed */
 #endif
