@@ -7,8 +7,6 @@
 #include "back.h"
 #include "core/layout.h"
 
-#include <stdlib.h>
-
 /* Successors as the layout wants them: of a branch, the target before what follows. */
 static uint32_t *taken_first(struct mx_arena *arena, const struct cfg *g) {
   uint32_t *succ = mx__arena_alloc(arena, ((size_t)g->succ_at[g->nblocks] + 1) * sizeof *succ), n = 0;

@@ -474,7 +474,7 @@ jv jv_sel(struct jx *j, unsigned t, jv c, jv x, jv y) {
   c = want(j, MX_T_pred, c), x = want(j, t, x), y = want(j, t, y);
   if (c.k) return c.kv ? x : y;
   if (j->may_doubt && c.number && !j->doubtful) {
-    j->doubtful = c.number;
+    j->doubtful = jx_keep(j, c.number); /* its slot may become that of the result */
     return x;
   }
   if (t == MX_T_pred) return jv_bin(j, JX_XOR, t, y, jv_bin(j, JX_AND, t, c, jv_bin(j, JX_XOR, t, x, y)));

@@ -14,9 +14,8 @@
 #include <string.h>
 
 enum {
-  TIMES_OFF = 15, /* how many times the vector form runs after a bailout */
-  MEASURED = 8,   /* a power of 2: one in so many runs of the vector form is measured */
-  TRIAL = 64      /* how many rounds of the vector form are a trial, while lanes run one by one as a rule */
+  MEASURED = 8, /* a power of 2: one in so many runs of the vector form is measured */
+  TRIAL = 64    /* how many rounds of the vector form are a trial, while lanes run one by one as a rule */
 };
 
 /* ---- scalars ----------------------------------------------------------------------------------------------------*/
@@ -928,7 +927,7 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
     gcc_jit_block_add_eval(one->j.b, NULL,
                            lw_call_help(one, MX_AT(jit_help, restore_local), one->t_make_kept, 1, args));
   }
-  jx_set(&one->j, off_count(one, p), jx_int(j, j->t_u32, TIMES_OFF));
+  took(one, p, MX_LOOP_BAILED_OUT);
   lw_go(one, unmeasured);
   one->j.b = unmeasured;
   jx_set(&one->j, p->since, lw_u64(l, 0));

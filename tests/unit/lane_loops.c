@@ -109,13 +109,40 @@ static void the_slower_the_rarer(void **state) {
   assert_in_range(until_next(little + little / 16, little), 15, 50);
   assert_in_range(until_next(little, little + little / 16), 15, 50);
 }
+/* A loop bails out again and again when it has taken so many cycles; a round lane by lane has taken `by_lanes` before
+ * (0: there was none), and one together takes 1000000. How often it runs together until it may bail out again. */
+static uint32_t until_next_bailout(uint64_t late, uint64_t by_lanes) {
+  struct mx_exec *x = calloc(1, sizeof *x);
+  assert_non_null(x);
+  x->bounds = calloc(1, sizeof *x->bounds);
+  assert_non_null(x->bounds);
+  const uint64_t together = 1000000;
+  if (by_lanes) mx__loop_took(x, 0, MX_LOOP_BY_LANES, __rdtsc() - by_lanes, 1);
+  uint32_t pause = 0;
+  for (unsigned k = 0; k < 60; k++) {
+    mx__loop_took(x, 0, MX_LOOP_BAILED_OUT, __rdtsc() - late, 1);
+    assert_true(x->bounds->lanes_off >= 15);
+    mx__loop_took(x, 0, MX_LOOP_TOGETHER, __rdtsc() - together, 1);
+    pause = x->bounds->lanes_off;
+  }
+  free(x->bounds), free(x);
+  return pause;
+}
+static void late_bailouts_are_rare(void **state) {
+  (void)state;
+  const uint64_t little = 1000000;
+  assert_int_equal(until_next_bailout(64 * little, 0), 1023);
+  assert_int_equal(until_next_bailout(64 * little, little / 4), 1023);
+  assert_true(until_next_bailout(little / 8, little / 4) < 16); /* they cost little */
+}
 #endif
 
 int main(void) {
   const struct CMUnitTest tests[] = {
     cmocka_unit_test(as_in_the_machines_order),
 #if defined(__x86_64__)
-    cmocka_unit_test(the_slower_the_rarer)
+    cmocka_unit_test(the_slower_the_rarer),
+    cmocka_unit_test(late_bailouts_are_rare)
 #endif
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

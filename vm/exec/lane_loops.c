@@ -158,12 +158,23 @@ void mx__loop_took(struct mx_exec *x, uint32_t number, uint32_t form, uint64_t s
 #else
   uint64_t took = since + rounds; /* there is no compiled code */
 #endif
+  const bool bailed = form == MX_LOOP_BAILED_OUT;
+  if (bailed) form = MX_LOOP_BY_LANES;
+  if (bailed &&
+      !b->lanes_cost[form]) { /* most loops that begin so had no bounds yet; others are tried ever more rarely */
+    const uint32_t pause = (uint32_t)AGAIN << b->lanes_left;
+    b->lanes_off = pause < MOST_AGAIN ? pause : MOST_AGAIN;
+    b->lanes_left += b->lanes_left < 7;
+    return;
+  }
   uint32_t *cost = &b->lanes_cost[form];
   if (took > UINT32_MAX / 4) took = UINT32_MAX / 4;
+  if (bailed && took < *cost) took = *cost;               /* the rounds to come would have taken more */
   if (!*cost || took < *cost) *cost = (uint32_t)took + 1; /* the first measurements are made with cold caches */
   else *cost += (uint32_t)((took < 2ull * *cost ? took : 2ull * *cost) - *cost) / 8;
   if (b->lanes_cost[MX_LOOP_BY_LANES] && b->lanes_cost[MX_LOOP_TOGETHER]) choose(b, form);
-  else b->lanes_off = form == MX_LOOP_BY_LANES;
+  else if (form == MX_LOOP_BY_LANES) b->lanes_off = 1;
+  if (bailed && b->lanes_off < AGAIN) b->lanes_off = AGAIN;
 }
 
 /* ---- what earlier launches measured ----------------------------------------------------------------------------*/

@@ -31,8 +31,10 @@ unsigned char *mx__local_keep(struct mx_exec *x);
 void mx__local_restore(struct mx_exec *x, void *copy);
 
 /* A loop of which bounds cache `number` knows (struct mx_bounds, lanes_off) has gone round so many times since the
- * clock said `since`: together, or lane by lane. */
-enum { MX_LOOP_BY_LANES, MX_LOOP_TOGETHER };
+ * clock said `since`: together, or lane by lane. Or it bailed out, and the time was lost: that counts as one round lane
+ * by lane, so that a loop which often bails out late runs together as a rule. While no turns have come to their end,
+ * lanes_left says how many times it has bailed out. */
+enum { MX_LOOP_BY_LANES, MX_LOOP_TOGETHER, MX_LOOP_BAILED_OUT };
 /* lanes_left of a loop whose lanes run together as a rule; else it counts down to the next trial of that. */
 #define MX_LANES_TOGETHER UINT32_MAX
 void mx__loop_took(struct mx_exec *x, uint32_t number, uint32_t form, uint64_t since, uint64_t rounds);
