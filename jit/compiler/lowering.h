@@ -113,8 +113,6 @@ struct lw {
   gcc_jit_block *at_mbarrier;           /* the same for mbarriers */
   gcc_jit_lvalue *which, *barrier;      /* at these: the entry behind the barrier, and the barrier's pc */
   struct lw_scalar_loop **scalar_loops; /* by a loop's header: how its lanes run one by one; NULL: they do not */
-  /* of these loops, by round: which blocks a round visits; NULL: not needed so far */
-  gcc_jit_lvalue *visits;
   bool one_lane;
   /* while code for one lane is built: the slots whose values are floats in variables of their own, here and behind the
    * instruction, and these variables; see scalar_loops.c */

@@ -418,9 +418,10 @@ gcc_jit_rvalue *lw_shape_misses(struct lw *l, const struct lw_base *base, gcc_ji
     wrong = OR(wrong, least);
     if (early || base->pre_scale > 1) wrong = OR(wrong, MINUS(lw_u64(l, INT32_MAX), most));
   }
-  *odd = bytes == 1
-             ? lw_u64(l, 0)
-             : lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, OR(TIMES(jx_rv(sh->low), scale), off), lw_u64(l, bytes - 1));
+  *odd = bytes == 1 ? lw_u64(l, 0)
+                    : lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND,
+                                OR(TIMES(jx_rv(sh->low), scale), PLUS(TIMES(jx_rv(sh->min), scale), off)),
+                                lw_u64(l, bytes - 1));
   return wrong;
 #undef TIMES
 #undef PLUS

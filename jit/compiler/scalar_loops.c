@@ -12,8 +12,9 @@
  * vector form then runs the loop from the start.
  * 3. No address may depend on what an earlier round loaded: otherwise a lane waits for the latency of each load,
  * whereas the vector form overlaps the loads of all lanes. Local memory, where stacks are, is near.
- * 4. In a round each block runs once for all lanes that come to it, as the machine's order has it. Where the lengths of
- * the turns do not tell which blocks were run by some lane, that is recorded for each round.
+ * 4. In a round each block runs once for all lanes that come to it, as the machine's order has it. Every round comes to
+ * some blocks; how often these were run follows from the length of the longest turn. Which others were run by some lane
+ * is recorded for each round.
  * 5. Stores are recorded, and made in the machine's order when all lanes have had their turns (vm/exec/lane_loops.h).
  * No load may read what they write: what the loop loads from and stores to must be different allocations. A lane's
  * local memory is its own, so stores there are made at once; before the first turn all lanes' is copied, for a bailout.
@@ -61,6 +62,18 @@ static bool waits_at_exits(const struct ja *a, struct lw_scalar_loop *p) {
   for (unsigned e = 0; e < p->nexits; e++) p->waits[e] = p->nexits == 1 || ja_has(h->pending, p->exit[e]);
   return p->nexits == 1 ? p->join == p->exit[0] : p->join == JA_NONE || ja_has(h->open, p->join);
 }
+/* Gives bits to the blocks and backward branches of a round to which not every lane comes. The others are run once more
+ * by a turn that is longer: if a round leaves the loop, they have been run up to the block from which it does, since
+ * the blocks are in topological order, and each path back to the header leads through those to which all lanes come. */
+static void number_bits(const struct ja *a, struct lw_scalar_loop *p) {
+  unsigned latches = 0;
+  for (uint32_t k = 0; k < p->nblocks; k++) {
+    p->bit[k] = comes_always(a, p, p->block[k]) ? NO_BIT : p->nbits++;
+    for (uint32_t n = 0; n < a->blocks[p->block[k]].nsucc; n++) latches += a->blocks[p->block[k]].succ[n] == p->head;
+  }
+  const bool ends_round = p->nbacks == 1 && latches == 1 && sl_branches_back(a, p->backward[0], p->head);
+  for (uint32_t k = 0; k < p->nbacks; k++) p->back_bit[k] = p->chain || ends_round ? NO_BIT : p->nbits++;
+}
 /* Lists the loop's blocks in the order of a round: the header, then the others in the machine's order. All exits of the
  * loop must lead to blocks that come later, and where lanes leave at different times, all must meet at one place. */
 static bool find_round(const struct ja *a, const struct ja_loop *loop, struct lw_scalar_loop *p) {
@@ -107,7 +120,8 @@ static bool find_round(const struct ja *a, const struct ja_loop *loop, struct lw
     p->inner_exits |= !comes_always(a, p, b);
   }
   p->chain &= p->nbacks == 1;
-  return parts && p->nbacks && p->nexits && waits_at_exits(a, p) && p->nblocks + p->nbacks <= MOST_BITS;
+  number_bits(a, p);
+  return parts && p->nbacks && p->nexits && waits_at_exits(a, p) && p->nbits <= MOST_BITS;
 }
 
 /* Whether a row's meaning has a form for one lane. It is built in a scratch context that is never compiled. */

@@ -14,7 +14,7 @@ enum {
   MOST_EXITS = 4,
   MOST_BYTES = 32, /* of an access: four elements of 64 bits */
   MOST_BITS = 64,  /* how many events of a round can be noted */
-  MOST_ROUNDS = MX_SLICE,
+  NO_BIT = MOST_BITS,
 };
 
 /* An access of the loop. */
@@ -50,6 +50,9 @@ struct lw_scalar_loop {
   uint32_t back;                        /* if `chain`: the block that ends in the round's only backward branch */
   /* blocks that end in branches which are backward in the text, and so count for the slice */
   uint32_t nbacks, backward[MOST_BLOCKS];
+  /* the bits by which a round notes that it came to a block, or took a backward branch; NO_BIT: the length of the turn
+   * tells */
+  unsigned nbits, bit[MOST_BLOCKS], back_bit[MOST_BLOCKS];
   bool inner_exits; /* lanes may leave from blocks to which not all lanes of a round come */
   /* slots whose values are floats in floating-point registers: at the beginning of the round's blocks, by number, and
    * where turns end; and, by instruction, its results that become such values, as bits */
@@ -83,8 +86,6 @@ struct lw_scalar_loop {
   /* in rounds that begin with no more of the slice than that left, the vector form asks again which form is better */
   gcc_jit_lvalue *ask_at;
   gcc_jit_lvalue *since, *slice; /* when the loop began (0: it is not being measured); the slice at that time */
-  /* not chain: which blocks and backward branches were seen, by round and in the current one */
-  gcc_jit_lvalue *visits, *seen;
   /* slots that hold floats which are no NaNs, at the place that is being built; and at the beginning of blocks of the
    * round, by number (NULL: no edge to it has been built) */
   uint64_t *numbers, *numbers_in[MOST_BLOCKS];

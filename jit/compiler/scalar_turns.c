@@ -450,26 +450,13 @@ static void turn_kinds(struct lw *l, const uint64_t *set, const uint64_t *floats
     lw_set_one(l, s, v);
   }
 }
-/* Notes which blocks the round came to, if the lane's turn has more than one round. */
-static void note_round(struct lw *l, const struct lw_scalar_loop *p) {
+/* Notes an event of the round by its bit, unless the length of the turn tells. */
+static void note(struct lw *l, const struct lw_scalar_loop *p, unsigned bit) {
   struct jx *j = &l->j;
-  gcc_jit_rvalue *round = jx_keep(j, U64(MINUS, jx_rv(p->iterations), jx_rv(p->left)));
-  gcc_jit_lvalue *of = gcc_jit_context_new_array_access(j->c, NULL, jx_rv(p->visits), round);
-  gcc_jit_block *known = lw_new_block(l, "known"), *new = lw_new_block(l, "new"), *on = lw_new_block(l, "noted");
-  lw_split(l, IS(LT, round, jx_rv(p->longest)), known, new);
-  j->b = known;
-  jx_set(j, of, U64(BITWISE_OR, jx_rv(of), jx_rv(p->seen)));
-  lw_go(l, on);
-  j->b = new;
-  jx_set(j, of, jx_rv(p->seen));
-  jx_set(j, p->longest, U64(PLUS, round, lw_u64(l, 1)));
-  lw_go(l, on);
-  j->b = on;
-}
-static void see(struct lw *l, const struct lw_scalar_loop *p, uint64_t bits, bool more) {
-  struct jx *j = &l->j;
-  if (p->chain) return;
-  jx_set(j, p->seen, more ? U64(BITWISE_OR, jx_rv(p->seen), lw_u64(l, bits)) : lw_u64(l, bits));
+  if (bit == NO_BIT) return;
+  gcc_jit_lvalue *of = lw_field(l, lw_add(l, l->x, U64(MULT, jx_rv(p->left), lw_u64(l, sizeof(uint64_t)))),
+                                MX_AT(exec, visits) + bit / 8, j->t_u8);
+  jx_set(j, of, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u8, jx_rv(of), jx_int(j, j->t_u8, 1u << bit % 8)));
 }
 static void begin_turn(struct lw *l, struct lw_scalar_loop *p) {
   struct jx *j = &l->j;
@@ -494,7 +481,6 @@ static void end_turn(struct lw *l, struct lw_scalar_loop *p, int n, unsigned exi
   clean(l, p, p->out, p->head);
   for (unsigned e = 0; e < p->nexits && n >= 0; e++) clean(l, p, p->out, p->exit[e]);
   turn_kinds(l, p->out, p->floats_out);
-  if (!p->chain && n >= 0) note_round(l, p);
   jx_set(j, p->turn, U64(PLUS, U64(MULT, rounds, lw_u64(l, p->nblocks)), lw_u64(l, (uint64_t)(n + 1))));
   if (p->nexits > 1 && n >= 0)
     jx_set(j, p->left_by[exit], U64(BITWISE_OR, jx_rv(p->left_by[exit]), U64(LSHIFT, lw_u64(l, 1), jx_rv(p->lane))));
@@ -517,14 +503,12 @@ static void put_back(struct lw *l, struct lw_scalar_loop *p, gcc_jit_block *next
     gcc_jit_rvalue *differs = U64(BITWISE_XOR, was, cast(l, jx_rv(lw_one(l, s)), j->t_u64));
     jx_set(j, p->begin[s], U64(BITWISE_XOR, jx_rv(p->begin[s]), U64(LSHIFT, differs, jx_rv(p->lane))));
   }
-  if (p->chain) {
-    gcc_jit_block *longer = lw_new_block(l, "longer"), *other = lw_new_block(l, "other");
-    lw_split(l, IS(GT, jx_rv(p->turn), jx_rv(p->longest)), longer, other);
-    j->b = longer;
-    jx_set(j, p->longest, jx_rv(p->turn));
-    lw_go(l, other);
-    j->b = other;
-  }
+  gcc_jit_block *longer = lw_new_block(l, "longer"), *shorter = lw_new_block(l, "shorter");
+  lw_split(l, IS(GT, jx_rv(p->turn), jx_rv(p->longest)), longer, shorter);
+  j->b = longer;
+  jx_set(j, p->longest, jx_rv(p->turn));
+  lw_go(l, shorter);
+  j->b = shorter;
   if (p->nexits > 1) {
     gcc_jit_block *first = lw_new_block(l, "first"), *other = lw_new_block(l, "other");
     lw_split(l, IS(EQ, jx_rv(p->first_turn), lw_u64(l, 0)), first, other);
@@ -605,7 +589,7 @@ static void go_to(struct lw *l, struct lw_scalar_loop *p, unsigned n, uint32_t t
   if (sl_branches_back(a, p->block[n], to)) {
     unsigned k = 0;
     while (p->backward[k] != p->block[n]) k++;
-    see(l, p, 1ull << (p->nblocks + k), true);
+    note(l, p, p->back_bit[k]);
   }
   const unsigned exit = sl_exit_to(p, to);
   if (exit < MOST_EXITS) {
@@ -620,7 +604,6 @@ static void go_to(struct lw *l, struct lw_scalar_loop *p, unsigned n, uint32_t t
     return;
   }
   gcc_jit_block *over = lw_new_block(l, "over");
-  if (!p->chain) note_round(l, p);
   jx_set(j, p->left, U64(MINUS, jx_rv(p->left), lw_u64(l, 1)));
   lw_split(l, IS(NE, jx_rv(p->left), lw_u64(l, 0)), p->body, over);
   j->b = over;
@@ -635,7 +618,7 @@ static void build_block(struct lw *l, struct lw_scalar_loop *p, unsigned n, cons
   j->b = p->start_of[n];
   memcpy(l->flt, b->float_in, 8 * a->words), memcpy(l->raw, b->raw_in, 8 * a->words);
   memcpy(l->floats, p->floats_in[n], 8 * a->words);
-  see(l, p, 1ull << n, n != 0);
+  note(l, p, p->bit[n]);
   if (p->numbers_in[n]) memcpy(p->numbers, p->numbers_in[n], 8 * a->words);
   else memset(p->numbers, 0, 8 * a->words);
   for (uint32_t k = b->first; k < b->end; k++) {
@@ -745,53 +728,57 @@ static void add_to(struct lw *l, gcc_jit_lvalue *sum, gcc_jit_rvalue *times, uin
   struct jx *j = &l->j;
   if (n) jx_set(j, sum, U64(PLUS, jx_rv(sum), n == 1 ? times : U64(MULT, times, lw_u64(l, n))));
 }
-/* Counts steps and iterations by the blocks that were noted for each round. */
-static void count_rounds(struct lw *l, const struct lw_scalar_loop *p) {
+/* Adds that a block was run so many times. */
+static void count_block(struct lw *l, const struct ja_block *b, gcc_jit_rvalue *times) {
+  add_to(l, l->steps, times, b->steps);
+  if (l->a->clocks) add_to(l, l->ticks, times, b->ticks);
+}
+/* Counts what was noted for each round, and forgets it; adds to `backs` how many backward branches were taken. */
+static void count_noted(struct lw *l, const struct lw_scalar_loop *p, gcc_jit_lvalue *backs) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
-  gcc_jit_lvalue *round = jx_local(j, j->t_u64), *backs = jx_local(j, j->t_u64);
-  jx_set(j, round, lw_u64(l, 0)), jx_set(j, backs, lw_u64(l, 0));
+  gcc_jit_lvalue *round = jx_local(j, j->t_u64);
+  gcc_jit_rvalue *rounds =
+      jx_keep(j, U64(DIVIDE, U64(PLUS, jx_rv(p->longest), lw_u64(l, p->nblocks - 1)), lw_u64(l, p->nblocks)));
+  jx_set(j, round, lw_u64(l, 0));
   gcc_jit_block *next = lw_new_block(l, "count"), *counted = lw_new_block(l, "counted");
   lw_go(l, next);
   j->b = next;
-  gcc_jit_rvalue *seen =
-      jx_keep(j, jx_rv(gcc_jit_context_new_array_access(j->c, NULL, jx_rv(p->visits), jx_rv(round))));
-#define BIT(n_) U64(BITWISE_AND, U64(RSHIFT, seen, lw_u64(l, n_)), lw_u64(l, 1))
-  for (unsigned n = 0; n < p->nblocks; n++) {
-    gcc_jit_rvalue *times = jx_keep(j, BIT(n));
-    add_to(l, l->steps, times, a->blocks[p->block[n]].steps);
-    if (a->clocks) add_to(l, l->ticks, times, a->blocks[p->block[n]].ticks);
-  }
-  for (unsigned n = 0; n < p->nbacks; n++) add_to(l, backs, BIT(p->nblocks + n), 1);
+  gcc_jit_rvalue *left = U64(MINUS, jx_rv(p->iterations), jx_rv(round));
+  gcc_jit_lvalue *of =
+      lw_field(l, lw_add(l, l->x, U64(MULT, left, lw_u64(l, sizeof(uint64_t)))), MX_AT(exec, visits), j->t_u64);
+  gcc_jit_rvalue *seen = jx_keep(j, jx_rv(of));
+  jx_set(j, of, lw_u64(l, 0));
+#define BIT(n_) jx_keep(j, U64(BITWISE_AND, U64(RSHIFT, seen, lw_u64(l, n_)), lw_u64(l, 1)))
+  for (unsigned n = 0; n < p->nblocks; n++)
+    if (p->bit[n] != NO_BIT) count_block(l, &a->blocks[p->block[n]], BIT(p->bit[n]));
+  for (unsigned n = 0; n < p->nbacks; n++)
+    if (p->back_bit[n] != NO_BIT) add_to(l, backs, BIT(p->back_bit[n]), 1);
 #undef BIT
   jx_set(j, round, U64(PLUS, jx_rv(round), lw_u64(l, 1)));
-  lw_split(l, IS(LT, jx_rv(round), jx_rv(p->longest)), next, counted);
+  lw_split(l, IS(LT, jx_rv(round), rounds), next, counted);
   j->b = counted;
-  gcc_jit_lvalue *slice = lw_field(l, l->x, MX_AT(exec, slice), j->t_int);
-  jx_set(j, slice, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), cast(l, jx_rv(backs), j->t_int)));
 }
 static void count(struct lw *l, const struct lw_scalar_loop *p) {
   const struct ja *a = l->a;
   struct jx *j = &l->j;
-  if (!p->chain) {
-    count_rounds(l, p);
-    return;
-  }
-  gcc_jit_rvalue *back = NULL;
-  for (unsigned n = 0; n < p->nblocks; n++) { /* adds how often block n was run */
+  gcc_jit_lvalue *backs = jx_local(j, j->t_u64);
+  jx_set(j, backs, lw_u64(l, 0));
+  for (unsigned n = 0; n < p->nblocks; n++) {
+    if (p->bit[n] != NO_BIT) continue;
     gcc_jit_rvalue *times =
-        U64(DIVIDE, U64(PLUS, jx_rv(p->longest), lw_u64(l, p->nblocks - 1 - n)), lw_u64(l, p->nblocks));
-    if (n == p->back + 1) back = times = jx_keep(j, times);
-    jx_set(j, l->steps, U64(PLUS, jx_rv(l->steps), U64(MULT, times, lw_u64(l, a->blocks[p->block[n]].steps))));
-    if (a->clocks)
-      jx_set(j, l->ticks, U64(PLUS, jx_rv(l->ticks), U64(MULT, times, lw_u64(l, a->blocks[p->block[n]].ticks))));
+        jx_keep(j, U64(DIVIDE, U64(PLUS, jx_rv(p->longest), lw_u64(l, p->nblocks - 1 - n)), lw_u64(l, p->nblocks)));
+    if (p->back_bit[0] == NO_BIT && n == p->back + 1) jx_set(j, backs, times);
+    count_block(l, &a->blocks[p->block[n]], times);
   }
-  if (!back) { /* the edge to the header: if no lane has stayed in the loop, the last round has none */
+  if (p->back_bit[0] == NO_BIT && p->back + 1 == p->nblocks) {
+    /* the edge to the header: if no lane has stayed in the loop, the last round has none */
     gcc_jit_rvalue *none = cast(l, IS(EQ, jx_rv(p->rest), lw_u64(l, 0)), j->t_u64);
-    back = U64(DIVIDE, U64(MINUS, jx_rv(p->longest), none), lw_u64(l, p->nblocks));
+    jx_set(j, backs, U64(DIVIDE, U64(MINUS, jx_rv(p->longest), none), lw_u64(l, p->nblocks)));
   }
+  if (p->nbits) count_noted(l, p, backs);
   gcc_jit_lvalue *slice = lw_field(l, l->x, MX_AT(exec, slice), j->t_int);
-  jx_set(j, slice, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), cast(l, back, j->t_int)));
+  jx_set(j, slice, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_int, jx_rv(slice), cast(l, jx_rv(backs), j->t_int)));
 }
 void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   const struct ja *a = l->a;
@@ -827,11 +814,6 @@ void lw_scalar_loop_build(struct lw *l, uint32_t head) {
   for (size_t k = 0; k < sizeof locals / sizeof *locals; k++) *locals[k] = jx_local(j, j->t_u64);
   for (unsigned e = 0; e < p->nexits && p->nexits > 1; e++) p->left_by[e] = jx_local(j, j->t_u64);
   if (p->nexits > 1) p->first_turn = jx_local(j, j->t_u64), p->apart = jx_local(j, j->t_u64);
-  if (!p->chain) {
-    gcc_jit_type *rounds = gcc_jit_context_new_array_type(j->c, NULL, j->t_u64, MOST_ROUNDS);
-    if (!l->visits) l->visits = jx_local(j, rounds);
-    p->visits = l->visits, p->seen = jx_local(j, j->t_u64);
-  }
   p->vector = l->head[head];
   p->bailout = lw_new_block(l, "bailout"), p->put = lw_new_block(l, "put");
   for (unsigned n = 0; n < p->nblocks; n++) p->start_of[n] = lw_new_block(l, "round");

@@ -442,7 +442,8 @@ gcc_jit_rvalue *lw_check_block(struct lw *l, const struct ja_block *b) {
     OR_IF(GT, OP(PLUS, OP(PLUS, OP(MULT, jx_rv(sh->max), U64(base->post_scale)), sum), U64((uint64_t)all.most)), bytes);
     if (all.least < 0)
       OR_IF(LT, OP(PLUS, OP(MULT, jx_rv(sh->min), U64(base->post_scale)), sum), U64((uint64_t)-all.least));
-    OR_IF(NE, OP(BITWISE_AND, OP(BITWISE_OR, OP(MULT, jx_rv(sh->low), U64(base->post_scale)), sum), U64(all.low)),
+    gcc_jit_rvalue *least = OP(PLUS, OP(MULT, jx_rv(sh->min), U64(base->post_scale)), sum);
+    OR_IF(NE, OP(BITWISE_AND, OP(BITWISE_OR, OP(MULT, jx_rv(sh->low), U64(base->post_scale)), least), U64(all.low)),
           U64(0));
   }
 #undef U64
@@ -491,7 +492,6 @@ static void move(struct lw *l, const struct lw_shape *sh, uint32_t slot, bool wi
   gcc_jit_rvalue *width = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_rv(sh->max), jx_rv(sh->min)));
   jx_set(j, sh->min, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(sh->min), by));
   jx_set(j, sh->max, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(sh->max), by));
-  jx_set(j, sh->low, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u64, jx_rv(sh->low), by));
   gcc_jit_rvalue *most = wide ? jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, UINT64_MAX), width)
                               : jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, jx_int(j, j->t_u64, UINT32_MAX), width);
   gcc_jit_rvalue *good = lw_compare(l, GCC_JIT_COMPARISON_LE, jx_rv(sh->min), most);

@@ -154,8 +154,8 @@ struct mx_jit_counted_site {
  * bits, as in tiles of any width. MX_JIT_STEP1 << k: the first step is 1 << k. MX_JIT_RUN << k: steps 1 to k are each
  * twice the one before. Adding a uniform value changes none of them. */
 enum { MX_JIT_STEP1 = 1 << 8, MX_JIT_RUN = 1 << 16, MX_JIT_STEPS = 6 };
-/* What is known about the addresses of the active lanes: their bounds, the OR of all of them, and the pattern in each
- * of compiled code's chunks. */
+/* What is known about the addresses of the active lanes: their bounds, the pattern in each of compiled code's chunks,
+ * and in which low bits they differ: low has the lowest bit in which any two do, and bits above it. */
 struct mx_jit_shape {
   uint64_t min, max, low, kind;
   uint32_t step[MX_JIT_STEPS]; /* if the kind says so */
@@ -303,6 +303,7 @@ static inline bool mx__jit_has_room(const struct mx_frame *f, const struct mx_ji
   X(exec, tid_rows) \
   X(exec, tmp) \
   X(exec, resched_rank) \
+  X(exec, visits) \
   X(exec, warp) \
   X(exec, window) \
   X(launch, shared_bytes) \

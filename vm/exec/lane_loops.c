@@ -159,7 +159,10 @@ void mx__loop_took(struct mx_exec *x, uint32_t number, uint32_t form, uint64_t s
   uint64_t took = since + rounds; /* there is no compiled code */
 #endif
   const bool bailed = form == MX_LOOP_BAILED_OUT;
-  if (bailed) form = MX_LOOP_BY_LANES;
+  if (bailed) {
+    form = MX_LOOP_BY_LANES;
+    memset(x->visits, 0, sizeof x->visits);
+  }
   if (bailed &&
       !b->lanes_cost[form]) { /* most loops that begin so had no bounds yet; others are tried ever more rarely */
     const uint32_t pause = (uint32_t)AGAIN << b->lanes_left;

@@ -11,6 +11,14 @@ struct look {
   mx__v64 min, max, low, same, rows[STRIDES];
 };
 MX__INL mx__v64 either(mx__v64 on, mx__v64 yes, mx__v64 no) { return (yes & on) | (no & ~on); }
+MX__INL uint64_t number_of(const struct mx_exec *x, bool narrow, uint32_t l) {
+  uint32_t word;
+  uint64_t number;
+  memcpy(&word, x->tmp + sizeof word * l, sizeof word); /* the result, of other types, is stored in their place */
+  if (narrow) return word;
+  memcpy(&number, x->tmp + sizeof number * l, sizeof number);
+  return number;
+}
 /* no_rows: it is known already that the addresses have none of these patterns. */
 MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask, bool no_rows,
                   struct mx_jit_shape *to) {
@@ -18,6 +26,7 @@ MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask,
   const uint64_t width = narrow ? UINT32_MAX : UINT64_MAX, none = (uint64_t)INT64_MIN;
   const mx__v64 numbers = *(const mx__v64 *)(const void *)lanes_numbers, sign = {0};
   mx__v64 bit = *(const mx__v64 *)(const void *)lanes_bits;
+  const uint64_t one = mask ? number_of(x, narrow, (uint32_t)__builtin_ctzll(mask)) : 0;
   /* minimum and maximum are kept with the top bit flipped and compared as signed numbers, since not all processors
    * compare vectors of unsigned ones */
   struct look k = {.min = sign + INT64_MAX, .max = sign + none};
@@ -34,7 +43,7 @@ MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask,
                     most = either(on, order, k.max), d = a - first;
       k.min = either((mx__v64)((lanes_s)least < (lanes_s)k.min), least, k.min);
       k.max = either((mx__v64)((lanes_s)most > (lanes_s)k.max), most, k.max);
-      k.low |= a & on;
+      k.low |= (a ^ one) & on;
       if (no_rows) continue;
       k.same |= d & on & width;
       for (unsigned r = 0; r < STRIDES; r++) k.rows[r] |= (d - (number << r)) & on & width;
@@ -51,14 +60,6 @@ MX__INL void look(struct mx_exec *x, bool narrow, uint32_t chunk, uint64_t mask,
   to->kind = any_bit(k.same) ? 0 : MX_JIT_SAME;
   for (unsigned r = 0; r < STRIDES; r++) to->kind |= any_bit(k.rows[r]) ? 0 : kinds[r];
 }
-MX__INL uint64_t number_of(const struct mx_exec *x, bool narrow, uint32_t l) {
-  uint32_t word;
-  uint64_t number;
-  memcpy(&word, x->tmp + sizeof word * l, sizeof word); /* the result, of other types, is stored in their place */
-  if (narrow) return word;
-  memcpy(&number, x->tmp + sizeof number * l, sizeof number);
-  return number;
-}
 /* Tests one stride only: the difference between two neighbouring active lanes of a chunk, which all other lanes must
  * have if any stride fits. False: no two neighbours are active, or the addresses wrap. True: to->kind says how the
  * addresses of chunks lie; if it is not 0, min, max and low are set, too. */
@@ -70,7 +71,7 @@ MX__INL bool look_at_rows(struct mx_exec *x, bool narrow, uint32_t chunk, uint64
   const uint64_t pairs = mask & mask >> 1 & ~last;
   if (!pairs || chunk % step) return false;
   const uint32_t one = (uint32_t)__builtin_ctzll(pairs);
-  const uint64_t by = (number_of(x, narrow, one + 1) - number_of(x, narrow, one)) & width;
+  const uint64_t own = number_of(x, narrow, one), by = (number_of(x, narrow, one + 1) - own) & width;
   to->kind = 0;
   if (by >= 1u << STRIDES || (by & (by - 1))) return true;
   const mx__v64 row = *(const mx__v64 *)(const void *)lanes_numbers * by;
@@ -85,12 +86,12 @@ MX__INL bool look_at_rows(struct mx_exec *x, bool narrow, uint32_t chunk, uint64
                       on = (mx__v32)((bit & (uint32_t)(mask >> (l & 32))) == bit),
                       a = *(const mx__v32 *)(const void *)((const uint32_t *)(const void *)x->tmp + l);
         differ |= ((a - (uint32_t)first) ^ (row_words + (l - c) * (uint32_t)by)) & on;
-        every |= a & on;
+        every |= (a ^ (uint32_t)own) & on;
       } else {
         const mx__v64 bit = *(const mx__v64 *)(const void *)lanes_bits << l, on = (mx__v64)((bit & mask) == bit),
                       a = *(const mx__v64 *)(const void *)((const uint64_t *)(const void *)x->tmp + l);
         differs |= ((a - first) ^ (row + (l - c) * by)) & on;
-        all |= a & on;
+        all |= (a ^ own) & on;
       }
   }
   if (any_bit(narrow ? (mx__v64)differ : differs)) return true;
@@ -129,15 +130,15 @@ MX__INL uint64_t first_of(const uint32_t *step, unsigned k, unsigned width, uint
   return first;
 }
 /* Where all lanes are active: whether a lane's address is that of lane 0 and a step for each bit that is set in the
- * lane's number. That says all that a shape has. The low bits are those of the least address and of the steps: what no
- * address has set below its lowest bit, none of these has, and the other way round.
+ * lane's number. That says all that a shape has. The low bits are those of the steps: what these have not set below
+ * their lowest bit, no two addresses differ in, and the other way round.
  *
  * n is a constant, and all loops are unrolled, so that steps and vectors stay in registers. In memory they would be
  * written in words and read as vectors, for which a processor waits until the words have left for the cache. */
 MX__INL bool find_steps(const struct mx_exec *x, bool narrow, unsigned n, uint32_t chunk, struct mx_jit_shape *to) {
   enum { WORDS = 2 * LANES_A_VECTOR };
   const uint64_t first = number_of(x, narrow, 0), one = number_of(x, narrow, 1) - first;
-  uint64_t all = 0, low = first, most = 0;
+  uint64_t all = 0, low = 0, most = 0;
   if (!one || one > 1u << (STRIDES - 1) || one & (one - 1)) return false;
   const unsigned stride = (unsigned)__builtin_ctzll(one);
   uint32_t steps[MX_JIT_STEPS] = {0};
