@@ -545,6 +545,7 @@ struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func) {
   list_writes(a);
   find_entries(a);
   ja_find_known(a);
+  ja_find_local_pointers(a);
   ja_find_ramps(a);
   return a;
 }

@@ -38,6 +38,7 @@ struct ja_ins {
   uint8_t kind;
   bool counts;
   uint8_t form; /* enum mx_form */
+  bool local;   /* a load or store in local memory, or most likely one: see ja_find_local_pointers() */
   /* ramps.c: it extends numbers, or multiplies them to wider ones, which are places in the grid; its operands are
    * multiples of a row's lanes */
   bool of_places, of_multiples;
@@ -155,8 +156,12 @@ enum ja_check { JA_UNCHECKED, JA_BY_CHECKER, JA_LEFT };
 uint8_t *ja_check_list(const struct ja *a);
 struct ja *ja_analyse(const struct ja_unit *unit, uint32_t func);
 void ja_free(struct ja *a);
-void ja_widths(struct ja *a);         /* a part of ja_analyse() */
-void ja_find_known(struct ja *a);     /* the same */
+void ja_widths(struct ja *a);              /* a part of ja_analyse() */
+void ja_find_known(struct ja *a);          /* the same */
+void ja_find_local_pointers(struct ja *a); /* the same */
+/* What is subtracted from the address of such an access to get its place in local memory: the beginning of the window
+ * in which generic addresses of that space are, or 0. */
+uint64_t ja_local_window(const struct ja_ins *i);
 void *ja_get(struct ja *a, size_t n); /* memory of zeros that is freed with `a` */
 
 static inline bool ja_has(const uint64_t *set, uint32_t k) { return set[k / 64] >> (k % 64) & 1; }

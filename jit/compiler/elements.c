@@ -23,7 +23,7 @@ void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue 
   jv v = lw_source(l, in, c, type);
   for (unsigned h = 0; h < (wide ? 2u : 1u); h++)
     j->isa->scatter(j, wide, h, base, index, scale, v.r[h] ? v.r[h] : v.r[0], lanes,
-                    space == MX_SHARED || space == MX_LOCAL);
+                    space == MX_SHARED || l->ins->local);
 }
 /* Chunk c of an access to quads. */
 static void quads(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *p, gcc_jit_rvalue *index, unsigned scale,
@@ -159,7 +159,7 @@ void lw_element_by_element(struct lw *l, const struct lw_access *ac, gcc_jit_rva
     lw_one_by_one(l, ac, host, index, scale, lanes);
     return;
   }
-  if (!ac->load && mx_w_mod(*l->ins->w) >> 2 != MX_LOCAL) { /* the bytes beside are other threads' */
+  if (!ac->load && !l->ins->local) { /* the bytes beside are other threads' */
     lw_call_store_narrow(l, jx_bitsof(ac->type), lw_byte_pointer(l, host), narrow_values(l, ac),
                          lw_in_memory(l, index, l->nc, false), scale, lw_pack(l, lanes));
     return;

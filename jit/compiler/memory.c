@@ -878,9 +878,9 @@ static bool build_access(struct lw *l) {
   const struct mx_op_info *o = l->ins->o;
   const unsigned bits = jx_bitsof(ac.type), space = mx_w_mod(*l->ins->w) >> 2;
   if ((ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) || bits > 64 || ac.elements > 4 ||
-      (space == MX_LOCAL && l->a->checked))
+      (l->ins->local && l->a->checked))
     return false;
-  const bool load = ac.kind == MX_ACCESS_LOAD, local = space == MX_LOCAL;
+  const bool load = ac.kind == MX_ACCESS_LOAD, local = l->ins->local;
   const unsigned at = load ? ac.elements : 0, value = load ? 0 : STORED;
   /* the elements in memory have the registers' full width */
   const bool full_width = bits >= 32 && mx__types[o->opnd[value].type].bits == bits;
@@ -888,7 +888,7 @@ static bool build_access(struct lw *l) {
   const unsigned bytes = bits / 8 * ac.elements;
   const bool guarded = mx_w_guard(*l->ins->w) != MX_GUARD_NONE;
   gcc_jit_rvalue *variable;
-  const uint64_t off_k = lw_offset(l, at + 1, &variable);
+  const uint64_t off_k = lw_offset(l, at + 1, &variable) - (local ? ja_local_window(l->ins) : 0);
   const bool one_address = lw_operand_uniform(l, at);
   const bool uniform = one_address && !local;
 

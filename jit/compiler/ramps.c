@@ -277,15 +277,14 @@ bool ja_is_row(const struct ja *a, uint32_t k) {
   return a->address_ramp[k] && a->address_ramp[k] == (int64_t)mx__types[ac.type].bits / 8 * ac.elements;
 }
 bool ja_is_flat(const struct ja *a, uint32_t k) {
-  return a->address_ramp[k] == JA_FLAT && mx__row_access[a->ins[k].op].kind == MX_ACCESS_LOAD &&
-         mx_w_mod(*a->ins[k].w) >> 2 != MX_LOCAL;
+  return a->address_ramp[k] == JA_FLAT && mx__row_access[a->ins[k].op].kind == MX_ACCESS_LOAD && !a->ins[k].local;
 }
 bool ja_is_strided(const struct ja *a, uint32_t k) {
   const int64_t stride = a->address_ramp[k];
   const struct mx_row_access ac = mx__row_access[a->ins[k].op];
   const int64_t bytes = (int64_t)mx__types[ac.type].bits / 8 * ac.elements;
   return stride && stride != JA_FLAT && stride != bytes && bytes && stride % bytes == 0 &&
-         is_small(stride, MOST_EXTENDED) && mx_w_mod(*a->ins[k].w) >> 2 != MX_LOCAL;
+         is_small(stride, MOST_EXTENDED) && !a->ins[k].local;
 }
 /* Finds the ramps in rows of a->row_lanes. Returned: how many loads and stores access rows, or one place for a row. */
 static uint32_t find_ramps(struct ja *a) {

@@ -180,7 +180,7 @@ static bool add_access(const struct lw *l, struct lw_scalar_loop *p, uint32_t b,
   if ((ac.kind != MX_ACCESS_LOAD && !store) || !weak || ac.elements > 4 || ac.type == MX_T_b128 || space == MX_PARAM ||
       (store && (bytes > 16 || space == MX_CONST)) || i->o->nopnds != ac.elements + 2u || p->naccesses == MOST_ACCESSES)
     return false;
-  if (space == MX_LOCAL) {
+  if (i->local) {
     p->nlocal++, p->nlocal_stores += store;
     p->access[p->naccesses++] = (struct access){
         .ins = i, .block = b, .store = store, .local = true, .at = at, .bytes = bytes, .root = MOST_ROOTS};

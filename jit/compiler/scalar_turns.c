@@ -340,7 +340,7 @@ static gcc_jit_rvalue *element_address(struct lw *l, const struct lw_scalar_loop
     at = U64(MULT, cast(l, number, j->t_u64), lw_u64(l, base->post_scale));
   } else {
     gcc_jit_rvalue *variable;
-    const uint64_t off = lw_offset(l, ld->at + 1, &variable);
+    const uint64_t off = lw_offset(l, ld->at + 1, &variable) - (ld->local ? ja_local_window(ld->ins) : 0);
     at = jx_keep(
         j, lw_address(l, ld->at, 0, variable ? jv_broadcast(j, MX_T_u64, variable) : jv_k(j, MX_T_u64, off)).r[0]);
     if (ld->local) outside = IS(GT, at, U64(MINUS, p->stride, lw_u64(l, ld->bytes)));

@@ -302,8 +302,7 @@ void lw_shapes_find(struct lw *l) {
       const uint32_t at = slot_of(a, i, ac.kind == MX_ACCESS_LOAD ? ac.elements : 0);
       if (at == JA_NONE) continue;
       /* lanes' local memories are apart: their accesses form no pattern */
-      const bool steady = (ac.elements == 1 || lw_is_packed(&ac)) && mx_w_mod(*i->w) >> 2 != MX_LOCAL &&
-                          find_base(l, b, k, at, NULL, base);
+      const bool steady = (ac.elements == 1 || lw_is_packed(&ac)) && !i->local && find_base(l, b, k, at, NULL, base);
       if (!steady && !find_index(l, b, k, at, &ac, base)) continue;
       const uint64_t scale = base->pre_scale * base->post_scale;
       base->bounds_checked = !a->checked && steady && bits >= 32 && mx_w_mod(*i->w) >> 2 == MX_SHARED &&

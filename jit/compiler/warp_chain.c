@@ -40,7 +40,7 @@ static bool loops(const struct ja *a) {
 /* Whether code asks for the warp's number, also where it accesses local memory or makes asynchronous copies. */
 static bool asks_for_warp(const struct ja *a) {
   for (uint32_t k = 0; k < a->nins; k++)
-    if (mx__row_access[a->ins[k].op].elements && mx_w_mod(*a->ins[k].w) >> 2 == MX_LOCAL) return true;
+    if (a->ins[k].local) return true;
   return reads(a, MX_SR_WARPID) || lw_has_async(a);
 }
 /* Advances the special registers to those of the warp `by` warps further. */

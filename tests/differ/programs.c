@@ -241,6 +241,10 @@ static unsigned place(struct maker *k, unsigned op, unsigned mod, unsigned type,
     *address = reach;
     if (!below(k, 300)) *offset = number(k, (uint64_t)1 << 38); /* outside of everything */
   }
+  if (mods == 24 && space == MX_LOCAL && ac.kind && !below(k, 3)) {
+    PUT(MX_CVTA_64, MX_LOCAL - 1, reach, *address);
+    *address = reach, space = MX_GENERIC;
+  }
   return mods == 24 ? mod % 4 + 4 * space : mods == 3 ? space : mod;
 }
 
@@ -355,9 +359,13 @@ static void own_word(struct maker *k) {
   const unsigned index = N32 + below(k, HALVES), word = below(k, N32), begin = k->called ? OWN : number(k, 0);
   PUT(MX_AND_32, 0, index, below(k, N32), number(k, below(k, 40) ? 15 : 0x1FFFFF));
   PUT(MX_MAD_WIDE_U32, 0, REACH, index, number(k, 4), begin);
-  PUT(MX_LD_B32, 4 * MX_LOCAL, word, REACH, number(k, 0));
+  const bool generic = below(k, 2);
+  if (generic) PUT(MX_CVTA_64, MX_LOCAL - 1, REACH, REACH);
+  if (generic && !below(k, 3)) PUT(MX_SELP_64, 0, REACH, REACH, PLACE, below(k, NPRED)); /* or of global memory */
+  const unsigned space = generic ? MX_GENERIC : MX_LOCAL;
+  PUT(MX_LD_B32, 4 * space, word, REACH, number(k, 0));
   PUT(MX_ADD_U32, 0, word, word, below(k, N32));
-  PUT(MX_ST_B32, 4 * MX_LOCAL, REACH, number(k, 0), word);
+  PUT(MX_ST_B32, 4 * space, REACH, number(k, 0), word);
 }
 /* A loop that only computes, mostly with full words, reads, and may write local memory: its lanes may run one by one.
  * Now and then there is another way out. */
