@@ -597,7 +597,9 @@ static void by_index(struct lw *l, const struct lw_access *ac, struct memory_bou
                      gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
-  const unsigned scale = (unsigned)base->post_scale, stride = row_stride(base, ac->bytes), more = l->a->lanes - 1;
+  const bool wide_elements = ac->n > 1 && jx_wide(ac->type); /* rows of these have no form of their own */
+  const unsigned scale = (unsigned)base->post_scale, stride = wide_elements ? 0 : row_stride(base, ac->bytes),
+                 more = l->a->lanes - 1;
   off = lw_sum_of_addends(l, base, off);
   gcc_jit_rvalue *index[LW_CHUNKS];
   for (unsigned c = 0; c < l->nc; c++) index[c] = jx_keep(j, lw_get(l, base->slot, MX_T_u32, c).r[0]);
@@ -793,7 +795,7 @@ static void by_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *o
   const unsigned cls = mx__types[l->ins->o->opnd[ac->at].type].slot_class;
   const uint32_t slot = ja_slot(l->a, cls, mx_w_operand(l->ins->w, ac->at));
   struct memory_bounds p;
-  if (ac->n > 1 && jx_wide(ac->type)) { /* rows of such pairs and quads have no form of their own */
+  if (ac->n > 1 && jx_wide(ac->type)) { /* as in by_index() */
     read_cache(l, &p, !ac->load);
     last_address(l, &p, ac->bytes);
     by_distance(l, ac, &p, slot, off, lanes);

@@ -297,7 +297,7 @@ void lw_shapes_find(struct lw *l) {
       if (lw_copies_whole(i->op)) find_copy(l, b, k, NULL);
       if (l->run_member[k] || ja_is_row(a, k) || ja_is_flat(a, k) || lw_is_strided(l, k) ||
           (ac.kind != MX_ACCESS_LOAD && ac.kind != MX_ACCESS_STORE) ||
-          (ac.elements == 1 ? bits > 64 : !lw_is_packed(&ac) && (bits != 32 || ac.elements > 4)))
+          (ac.elements == 1 ? bits > 64 : !lw_is_packed(&ac) && (bits < 32 || bits > 64 || ac.elements > 4)))
         continue;
       const uint32_t at = slot_of(a, i, ac.kind == MX_ACCESS_LOAD ? ac.elements : 0);
       if (at == JA_NONE) continue;

@@ -259,13 +259,13 @@ struct mx_exec {
   uint64_t steps_published;  /* how many of `steps` have been added to the launch's */
   unsigned char *spill_area; /* where compiled code finds and leaves its values: see jitabi.h */
   size_t spill_bytes;
-  /* for lanes that run one by one: events of a round, as bits, by how many rounds are left; all 0 outside of such loops
-   */
-  uint64_t visits[MX_SLICE];
   struct mx_kept_stores *kept;                          /* stores of lanes that run one by one: lane_loops.h; or NULL */
   unsigned char *kept_local;                            /* for the same, a copy of local memory; or NULL */
   struct mx_probed_worker *probed;                      /* a tool's data about this worker: hooks.h */
   _Alignas(64) unsigned char tmp[8 * MX_MAX_LANES * 4]; /* results before blending; lane arrays for helpers */
+  /* for lanes that run one by one: events of a round, as bits, by how many rounds are left; all 0 outside of such loops
+   */
+  uint64_t visits[MX_SLICE];
 };
 
 /* A worker's context for a launch; l->jit_stress seeds its random switching of engines. False: out of memory. */
