@@ -140,9 +140,10 @@ enum mx_flag {
   MX_F_W32 = 1 << 12,     /* only in modules of 32 lanes */
   MX_F_W64 = 1 << 13,     /* only in modules of 64 lanes */
   MX_F_WHOLE = 1 << 14,   /* all lanes of the warp execute it together (SYNC, without a membermask) */
-  MX_F_IN_PLACE =
-      1 << 15, /* OPX: the body needs operands, the mask and the block, but no splits, so compiled code can
-                call it on its own values; it ends with MX_EV_STALE_WARP, nothing done, where it needs more */
+  /* OPX: the body needs operands, the mask and the block, but no splits, so compiled code can call it on its own
+   * values; it ends with MX_EV_STALE_WARP, nothing done, where it needs more */
+  MX_F_IN_PLACE = 1 << 15,
+  MX_F_CANONICAL = 1 << 16, /* with CANON: the meaning's own NaN results are canonical, and need not be made so */
 };
 
 /* What an instruction does, as far as those want to know who look at instructions without executing them: verifier,
@@ -171,7 +172,7 @@ enum mx_effect {
   MX_DOES_FILL,
   MX_DOES_SREG, /* reads a special register */
 };
-#define MX_EFFECT_SHIFT 16
+#define MX_EFFECT_SHIFT 17
 
 enum mx_role { MX_IN, MX_OUT };
 /* Operands that the text may leave out, in this order of preference; a text that gives all operands gives these too

@@ -61,8 +61,11 @@
 #define NAN_FIRST2(op_) NAN2(op_(f64, A, B))
 #define NAN_FIRST3(op_) NAN3(op_(f64, A, B, C))
 
-/* 16-bit floats, carried as bits. H2F B2F: to f32, exact. F2H F2B: from f32, nearest-even, NaN canonical. */
-#define H2F(x_) \
+/* 16-bit floats, carried as bits. H2F B2F: to f32, exact. F2H F2B: from f32, nearest-even, NaN canonical. The
+ * compiler's expansion defines H2F and F2H anew where the processor has instructions for them. */
+#define H2F(x_) H2F_BY_BITS(x_)
+#define F2H(x_) F2H_BY_BITS(x_)
+#define H2F_BY_BITS(x_) \
   LET(u32, hb_, CVT(u32, u16, x_), \
       LET(u32, he_, SHL(u32, AND(u32, hb_, K(u32, 0x7FFF)), K(u32, 13)), \
           BITS(f32, u32, \
@@ -72,7 +75,7 @@
 /* Adding a power of two whose last place is the f16's rounds |x|; the sum's last bits count f16 places. Few steps and
  * hardly a choice, so that loops vectorise. 0x47800000 is 2^16, which becomes infinite; 0x38800000 is 2^-14, below
  * which places do not get smaller. */
-#define F2H(x_) \
+#define F2H_BY_BITS(x_) \
   LET(u32, fb_, BITS(u32, f32, x_), \
       LET(u32, fa_, AND(u32, fb_, K(u32, 0x7FFFFFFF)), \
           LET(u32, fc_, SMALLER(u32, fa_, K(u32, 0x47800000)), \
@@ -125,6 +128,19 @@
                                                           SHR(u64, XOR(u64, BITS(u64, f64, od_), BITS(u64, f64, ow_)), \
                                                               K(u32, 63))))), \
                                                ob_)))))))))))
+/* The same of a sum in f32, which must neither overflow nor lose subnormal parts, rounded to odd in f32. */
+#define SUM2ODD_F32(x_, y_) \
+  LET(f32, ox_, x_, \
+      LET(f32, oy_, y_, \
+          LET(f32, os_, ADD(f32, ox_, oy_), \
+              LET(f32, ot_, SUB(f32, os_, ox_), \
+                  LET(f32, oe_, ADD(f32, SUB(f32, ox_, SUB(f32, os_, ot_)), SUB(f32, oy_, ot_)), \
+                      LET(u32, ob_, BITS(u32, f32, os_), \
+                          BITS(f32, u32, \
+                               SEL(u32, OR(pred, LT(f32, oe_, K(f32, 0)), GT(f32, oe_, K(f32, 0))), \
+                                   OR(u32, K(u32, 1), \
+                                      SUB(u32, ob_, SHR(u32, XOR(u32, BITS(u32, f32, oe_), ob_), K(u32, 31)))), \
+                                   ob_))))))))
 /* a 16-bit subnormal becomes a zero of its sign */
 #define FLUSH16(on_, x_) \
   ((on_) ? LET(u16, fh_, x_, \

@@ -38,7 +38,7 @@ struct ja_ins {
   uint8_t kind;
   bool counts;
   uint8_t form; /* enum mx_form */
-  bool local;   /* a load or store in local memory, or most likely one: see ja_find_local_pointers() */
+  bool local;   /* a load or store in local memory, for all that is known: see ja_find_local_pointers() */
   /* ramps.c: it extends numbers, or multiplies them to wider ones, which are places in the grid; its operands are
    * multiples of a row's lanes */
   bool of_places, of_multiples;

@@ -269,9 +269,8 @@ static jv cvt_int(struct jx *j, unsigned to, jv x) {
   x.k = false;
   return jx_bitsof(to) < 32 && !fits ? jx_trim(j, x) : x;
 }
-static bool is_int(unsigned t) {
-  return t >= MX_T_u8 && t <= MX_T_b64 && !jx_float(t) && t != MX_T_f16 && t != MX_T_bf16;
-}
+static bool is_half(unsigned t) { return t == MX_T_f16 || t == MX_T_bf16; }
+static bool is_int(unsigned t) { return t >= MX_T_u8 && t <= MX_T_b64 && !jx_float(t) && !is_half(t); }
 jv jv_cvt(struct jx *j, unsigned to, unsigned from, jv x) {
   if (x.t != from && x.t != MX_T_pred) x = want(j, from, x);
   if (to == x.t) return x;
@@ -280,6 +279,7 @@ jv jv_cvt(struct jx *j, unsigned to, unsigned from, jv x) {
                         : jv_sel(j, to, x, jv_k(j, to, 1), jv_k(j, to, 0));
   if (to == MX_T_pred) return jv_cmp(j, JX_NE, x.t, x, jv_k(j, x.t, 0));
   if (is_int(to) && is_int(x.t)) return cvt_int(j, to, x);
+  if (is_half(to) && jx_bitsof(x.t) == 16) return jv_as(j, to, jx_signed(x.t) ? jx_trim(j, x) : x); /* its bits */
   if ((jx_float(to) || is_int(to)) && (jx_float(from) || is_int(from) || (from == MX_T_f16 && to == MX_T_f32)))
     return j->isa->convert(j, to, from, x);
   return jx_refuse(j, to);
@@ -413,7 +413,7 @@ jv jv_cmp(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y) {
     jv d = jv_bin(j, JX_XOR, t, x, y);
     return op == JX_NE ? d : jv_bin(j, JX_XOR, t, d, jv_k(j, t, 1));
   }
-  if (!jx_float(t) && !is_int(t) && t != MX_T_f16 && t != MX_T_bf16) return jx_refuse(j, MX_T_pred);
+  if (!jx_float(t) && !is_int(t) && !is_half(t)) return jx_refuse(j, MX_T_pred);
   if (!jx_float(t) && x.k && y.k) {
     const uint64_t a = sext(t, x.kv), b = sext(t, y.kv);
     const bool lt = jx_signed(t) ? (int64_t)a < (int64_t)b : a < b;
@@ -425,7 +425,7 @@ jv jv_cmp(struct jx *j, enum jx_cmp op, unsigned t, jv x, jv y) {
                                  : !(lt || a == b);
     return jv_k(j, MX_T_pred, r);
   }
-  if ((t == MX_T_f16 || t == MX_T_bf16)) return jx_refuse(j, MX_T_pred);
+  if (is_half(t)) return jx_refuse(j, MX_T_pred);
   /* whether they are equal shows without their signs; many kernels test bytes against 0 as signed numbers of 16 bits */
   if (jx_bitsof(t) < 32 && (op == JX_EQ || op == JX_NE)) x = unsigned_of(j, x), y = unsigned_of(j, y), t = MX_T_u32;
   jv d = j->isa->compare(j, op, t, jx_spread(j, x), jx_spread(j, y));
@@ -561,7 +561,7 @@ static jv canon16(struct jx *j, jv x, uint64_t inf) {
 
 jv jv_canon(struct jx *j, unsigned t, jv x) {
   const uint64_t inf = t == MX_T_f16 || t == MX_T_f16x2 ? 0x7C00 : 0x7F80;
-  if (t == MX_T_f16 || t == MX_T_bf16) return jv_as(j, t, canon16(j, jv_as(j, MX_T_u32, x), inf));
+  if (is_half(t)) return jv_as(j, t, canon16(j, jv_as(j, MX_T_u32, x), inf));
   if (t == MX_T_f16x2 || t == MX_T_bf16x2) {
     jv both = jv_as(j, MX_T_u32, x),
        low = canon16(j, jv_bin(j, JX_AND, MX_T_u32, both, jv_k(j, MX_T_u32, 0xFFFF)), inf);
@@ -575,6 +575,14 @@ jv jv_canon(struct jx *j, unsigned t, jv x) {
   }
   jv nan = jv_cmp(j, JX_NE, t, x, x);
   return jv_sel(j, t, nan, jv_as(j, t, jv_k(j, MX_T_u32, 0x7FFFFFFF)), x);
+}
+
+jv jv_to_half(struct jx *j, jv x) {
+  x = want(j, MX_T_f32, x);
+  jv h = jx_fresh(MX_T_u32, x.u);
+  h.r[0] = h.r[1] = j->isa->to_half(j, x.r[0]);
+  h = jv_sel(j, MX_T_u32, jv_cmp(j, JX_NE, MX_T_f32, x, x), jv_k(j, MX_T_u32, 0x7FFF), h);
+  return jv_as(j, MX_T_u16, h);
 }
 
 jv jx_multiply_add(struct jx *j, unsigned t, jv x, jv y, jv z, const char *reg, const char *any) {

@@ -116,6 +116,7 @@ jv jv_first_nan(struct jx *j, enum jx_bin op, jv x, jv y);
 jv jv_fma_first_nan(struct jx *j, jv x, jv y, jv z);
 jv jv_only(struct jx *j, unsigned t, gcc_jit_rvalue *m, jv x); /* x, a float, in lanes of m, and 0 in all others */
 jv jv_canon(struct jx *j, unsigned t, jv x);
+jv jv_to_half(struct jx *j, jv x); /* of f32; as u16, NaNs are canonical. Only where the level has `to_half` */
 /* A uniform value's first lane, as a scalar of type u32 or u64. */
 gcc_jit_rvalue *jv_scalar(struct jx *j, jv x);
 jv jv_broadcast(struct jx *j, unsigned t, gcc_jit_rvalue *scalar); /* u32 or u64 into b32, b64 types */
@@ -156,7 +157,10 @@ struct jx_isa {
   jv (*narrow)(struct jx *j, unsigned to, jv x);               /* cuts 64 bits to the low 32 */
   jv (*fit)(struct jx *j, jv x); /* cuts to 32 bits, too; numbers that do not fit become 2^31. NULL: composed */
   jv (*convert)(struct jx *j, unsigned to, unsigned from, jv x); /* from floats or to floats */
-  jv (*unary)(struct jx *j, enum jx_un op, unsigned t, jv x);    /* square roots, roundings, counts of leading zeros */
+  /* f32 to the bits of f16, nearest-even, in 32-bit lanes; NaNs need not be canonical. NULL: composed, and so is the
+   * conversion from f16 */
+  gcc_jit_rvalue *(*to_half)(struct jx *j, gcc_jit_rvalue *x);
+  jv (*unary)(struct jx *j, enum jx_un op, unsigned t, jv x); /* square roots, roundings, counts of leading zeros */
   jv (*fma)(struct jx *j, unsigned t, jv x, jv y, jv z);
   /* The products of the low 32 bits of 64-bit lanes, unsigned or signed. */
   gcc_jit_rvalue *(*product)(struct jx *j, bool with_sign, gcc_jit_rvalue *x, gcc_jit_rvalue *y);

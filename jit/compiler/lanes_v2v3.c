@@ -368,6 +368,11 @@ static jv convert(struct jx *j, unsigned to, unsigned from, jv x) {
   return narrow(j, to, jv_as(j, MX_T_u64, x));
 }
 
+static gcc_jit_rvalue *to_half_v3(struct jx *j, gcc_jit_rvalue *x) {
+  return jx_ask(j, "vpmovzxwd %x1, %0", "=x", j->vu32, 1, "x",
+                jx_ask(j, "vcvtps2ph $0, %1, %x0", "=x", j->vu32, 1, "x", x));
+}
+
 /* ---- one lane, and all ------------------------------------------------------------------------------------------*/
 static gcc_jit_rvalue *first(struct jx *j, bool wide, gcc_jit_rvalue *v) {
   char text[32];
@@ -743,6 +748,7 @@ const struct jx_isa jx_v3 = {.name = "v3",
                              .in_registers_alone = 1300,
                              .one = &jx_one,
                              .fma = fma_v3,
+                             .to_half = to_half_v3,
                              .three_operands = true,
                              .choose = choose_v3,
                              .extreme = extreme_v3,

@@ -143,6 +143,11 @@ static jv convert(struct jx *j, unsigned to, unsigned from, jv x) {
   return jx_trim(j, v);
 }
 
+static gcc_jit_rvalue *to_half(struct jx *j, gcc_jit_rvalue *x) {
+  return jx_ask(j, "vpmovzxwd %t1, %0", "=v", j->vu32, 1, "v",
+                jx_ask(j, "vcvtps2ph $0, %1, %t0", "=v", j->vu32, 1, "v", x));
+}
+
 /* ---- one lane, and all ----------------------------------------------------------------------------------------*/
 static gcc_jit_rvalue *broadcast(struct jx *j, bool wide, gcc_jit_rvalue *s) {
   return jx_ask(j, wide ? "vpbroadcastq %1, %0" : "vpbroadcastd %1, %0", "=v", V(wide), 1, "r", s);
@@ -281,6 +286,7 @@ const struct jx_isa jx_v4 = {.name = "v4",
                              .widen = widen,
                              .narrow = narrow,
                              .convert = convert,
+                             .to_half = to_half,
                              .unary = unary,
                              .fma = multiply_add,
                              .three_operands = true,

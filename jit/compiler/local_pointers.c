@@ -1,6 +1,7 @@
-/* Which generic addresses most likely lead to local memory: those that are made of an address of that space, as where a
- * function gets the address of its caller's array. Code tests at run time whether they do; without this, the
- * interpreter's body would do such accesses, since lanes' local memories are apart. */
+/* Which generic addresses lead to local memory, as far as pointers stay within what they point to: those that are made
+ * of an address of that space on every way to the access, as where a function gets the address of its caller's array.
+ * Code tests at run time whether they do, and leaves other accesses to the interpreter's body; so an address that may
+ * as well be one of global memory is not counted, since for such there are faster forms. */
 #include "analyse.h"
 
 #include <stdlib.h>
@@ -15,20 +16,26 @@ static bool is_in(const struct ja *a, const struct ja_ins *i, unsigned k, const 
   const unsigned type = i->o->opnd[k].type, f = mx_w_operand(i->w, k);
   return type < MX_T_raw && mx__types[type].slot_class == MX_R64 && f < MX_LIT && ja_has(set, ja_slot(a, MX_R64, f));
 }
-/* Whether the instruction's result is such an address: of local memory, or computed from one. */
+/* Whether the instruction's result is such an address: of local memory, or at a distance from one. */
 static bool makes(const struct ja *a, const struct ja_ins *i, const uint64_t *set) {
   if (i->op == MX_CVTA_64) return mx_w_mod(*i->w) == MX_LOCAL - 1;
-  if (i->o->cls != MX_LANE || i->op == MX_CVTA_TO_64 || i->o->flags & (MX_F_MOVI | MX_F_BRANCH)) return false;
-  bool some = false;
-  for (unsigned k = 0; k < i->o->nopnds; k++) some |= i->o->opnd[k].role != MX_OUT && is_in(a, i, k, set);
-  return some;
+  switch (i->form) {
+  case MX_FORM_COPY: return is_in(a, i, 1, set);
+  case MX_FORM_ADD: return is_in(a, i, 1, set) != is_in(a, i, 2, set);
+  case MX_FORM_SUB: return is_in(a, i, 1, set) && !is_in(a, i, 2, set);
+  case MX_FORM_MAD: return is_in(a, i, 3, set);
+  case MX_FORM_SELECT: return is_in(a, i, 1, set) && is_in(a, i, 2, set);
+  case MX_FORM_AND:
+  case MX_FORM_OR: return is_in(a, i, 1, set) && mx_w_operand(i->w, 2) >= MX_LIT;
+  default: return false;
+  }
 }
 static void step(const struct ja *a, const struct ja_ins *i, uint64_t *set) {
   uint32_t s[JA_MAX_TOUCH];
   const bool made = makes(a, i, set), guarded = mx_w_guard(*i->w) != MX_GUARD_NONE;
   for (uint32_t n = ja_defs(a, i, s); n--;)
-    if (made && ja_class(a, s[n]) == MX_R64) ja_add(set, s[n]);
-    else if (!guarded) ja_del(set, s[n]);
+    if (!made || ja_class(a, s[n]) != MX_R64) ja_del(set, s[n]);
+    else if (!guarded) ja_add(set, s[n]);
 }
 void ja_find_local_pointers(struct ja *a) {
   bool some = false;
@@ -39,6 +46,7 @@ void ja_find_local_pointers(struct ja *a) {
   if (!some) return;
   uint64_t *in = calloc((size_t)a->words * (a->nblocks + 1u), 8), *set = in + (size_t)a->words * a->nblocks;
   if (!in) abort(); /* a process of its own: its caller goes on without compiled code */
+  if (a->nblocks) memset(in + a->words, 0xFF, 8 * (size_t)a->words * (a->nblocks - 1));
   for (bool again = true; again;) {
     again = false;
     for (uint32_t k = 0; k < a->norder; k++) {
@@ -48,7 +56,7 @@ void ja_find_local_pointers(struct ja *a) {
       JA_FOR_SUCC(a, b, s, {
         uint64_t *to = in + (size_t)a->words * s;
         for (uint32_t w = 0; w < a->words; w++)
-          if (set[w] & ~to[w]) to[w] |= set[w], again = true;
+          if (to[w] & ~set[w]) to[w] &= set[w], again = true;
       });
     }
   }

@@ -160,8 +160,9 @@ static bool by_meaning(struct lw *l) {
   bool uniform = true;
   for (unsigned k = nout; k < o->nopnds; k++)
     if (o->opnd[k].type < MX_T_raw) uniform &= lw_operand_uniform(l, k);
-  const bool canon = o->flags & MX_F_CANON && !ja_has(l->raw_after, ja_slot(l->a, mx__types[o->opnd[0].type].slot_class,
-                                                                            mx_w_operand(l->ins->w, 0)));
+  const bool canon =
+      (o->flags & (MX_F_CANON | MX_F_CANONICAL)) == MX_F_CANON &&
+      !ja_has(l->raw_after, ja_slot(l->a, mx__types[o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)));
   jv d[LW_CHUNKS], q[LW_CHUNKS];
   const unsigned n = uniform ? 1 : l->nc;
   const bool stale = !uniform && lw_stale_floats(l, l->ins);

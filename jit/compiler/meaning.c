@@ -36,6 +36,8 @@ static const jv *fused_first_nan(struct jx *j, const jv *x, const jv *y, const j
   return keep(j, jv_fma_first_nan(j, *x, *y, *z));
 }
 
+static const jv *to_half(struct jx *j, const jv *x) { return keep(j, jv_to_half(j, *x)); }
+
 #define T_(t_) MX_T_##t_
 #define K_INT(t_, v_) k(j_, T_(t_), (uint64_t)(v_))
 #define K_u8(v_) K_INT(u8, v_)
@@ -92,6 +94,10 @@ static const jv *fused_first_nan(struct jx *j, const jv *x, const jv *y, const j
 #undef NAN_FIRST3
 #define NAN_FIRST2(op_) first_nan(j_, JX_##op_, A, B)
 #define NAN_FIRST3(op_) fused_first_nan(j_, A, B, C)
+#undef H2F
+#undef F2H
+#define H2F(x_) (j_->isa->to_half ? cvt(j_, MX_T_f32, MX_T_f16, as(j_, MX_T_f16, (x_))) : H2F_BY_BITS(x_))
+#define F2H(x_) (j_->isa->to_half ? to_half(j_, (x_)) : F2H_BY_BITS(x_))
 #define LET(t_, name_, value_, body_) \
   (__extension__({ \
     const jv *const name_ = cvt(j_, T_(t_), T_(t_), (value_)); \

@@ -180,7 +180,7 @@ MX__INL void mx__done(const struct mx_exec *x, mx_ref r, unsigned type, const vo
 
 #define RESULT_1(flags_, td_, tq_, ...) \
   const mx_##td_ result__ = (mx_##td_)(__VA_ARGS__); \
-  D = (flags_)&MX_F_CANON ? CANON(td_, result__) : result__;
+  D = ((flags_) & (MX_F_CANON | MX_F_CANONICAL)) == MX_F_CANON ? CANON(td_, result__) : result__;
 #define RESULT_2(flags_, td_, tq_, ...) \
   (__VA_ARGS__); \
   if ((flags_)&MX_F_CANON) D = CANON(td_, D), Q = CANON(tq_, Q);
