@@ -18,5 +18,9 @@ struct mx_layout {
  * nblocks on are ignored. False: there is no memory. */
 bool mx__layout_find(uint32_t nblocks, const uint32_t *first_succ, const uint32_t *succ, struct mx_layout *o);
 void mx__layout_free(struct mx_layout *o);
+/* Whether the block is in that loop, or in one inside it; loop 0 is the function. */
+static inline bool mx__is_in_loop(const struct mx_layout *o, uint32_t block, uint32_t loop) {
+  return !loop || (o->begin[loop] <= o->rank[block] && o->rank[block] <= o->rank[o->head[loop]]);
+}
 
 #endif

@@ -21,14 +21,10 @@ static uint32_t *taken_first(struct mx_arena *arena, const struct cfg *g) {
   return succ;
 }
 
-static bool is_in(const struct mx_layout *o, uint32_t block, uint32_t loop) {
-  return o->begin[loop] <= o->rank[block] && o->rank[block] <= o->rank[o->head[loop]];
-}
-
 /* The lanes that take the edge wait from this rank on. */
 static uint32_t begin_of(const struct mx_layout *o, uint32_t from, uint32_t to) {
   uint32_t begin = o->rank[from] + 1, l = o->loop[from];
-  for (; l && !is_in(o, to, l); l = o->outer[l]) begin = o->begin[l];
+  for (; l && !mx__is_in_loop(o, to, l); l = o->outer[l]) begin = o->begin[l];
   return l && o->head[l] == from && to != from ? o->begin[l] : begin; /* headers come last in their loops */
 }
 
@@ -46,7 +42,7 @@ struct back_waits *mx__waits(struct mx_arena *arena, const struct cfg *g) {
     const uint32_t loop = o.loop[b] && o.head[o.loop[b]] == b ? o.loop[b] : 0;
     if (loop) enters.end = o.begin[loop];
     for (uint32_t e = g->pred_at[b]; e < g->pred_at[b + 1]; e++) {
-      struct back_wait *wait = loop && is_in(&o, g->pred[e], loop) ? &goes_round : &enters;
+      struct back_wait *wait = loop && mx__is_in_loop(&o, g->pred[e], loop) ? &goes_round : &enters;
       const uint32_t begin = begin_of(&o, g->pred[e], b);
       if (begin < wait->begin) wait->begin = begin;
     }

@@ -86,18 +86,12 @@ static bool find_blocks(struct finder *t) {
 }
 
 /* ---- what comes of it ---------------------------------------------------------------------------------------*/
-static bool stays(const struct finder *t, uint32_t from, uint32_t to) { /* in the innermost loop of `from` */
-  const struct mx_layout *o = &t->layout;
-  uint32_t l = o->loop[to];
-  while (l && l != o->loop[from]) l = o->outer[l];
-  return l == o->loop[from];
-}
 static void find_meeting_places(const struct finder *t, struct mx_order *o) {
   const struct mx_func *f = t->f;
   for (uint32_t b = 0; b < t->nblocks; b++)
     for (uint32_t e = t->first_succ[b]; e < t->first_succ[b + 1]; e++) {
       const uint32_t to = t->succ[e];
-      if (++t->ways[to] > 1 || !stays(t, b, to)) o->meets[t->pc[to]] = true;
+      if (++t->ways[to] > 1 || !mx__is_in_loop(&t->layout, to, t->layout.loop[b])) o->meets[t->pc[to]] = true;
     }
   for (uint32_t pc = 0; pc < f->ncode; pc += mx_w_length(f->code[pc])) {
     const uint32_t r = mx__reconvergence(f, pc);
