@@ -279,7 +279,8 @@ jv jv_cvt(struct jx *j, unsigned to, unsigned from, jv x) {
                         : jv_sel(j, to, x, jv_k(j, to, 1), jv_k(j, to, 0));
   if (to == MX_T_pred) return jv_cmp(j, JX_NE, x.t, x, jv_k(j, x.t, 0));
   if (is_int(to) && is_int(x.t)) return cvt_int(j, to, x);
-  if (is_half(to) && jx_bitsof(x.t) == 16) return jv_as(j, to, jx_signed(x.t) ? jx_trim(j, x) : x); /* its bits */
+  if (is_half(to) && is_int(x.t) && jx_bitsof(x.t) == 16) /* its bits */
+    return jv_as(j, to, jx_signed(x.t) ? jx_trim(j, x) : x);
   if ((jx_float(to) || is_int(to)) && (jx_float(from) || is_int(from) || (from == MX_T_f16 && to == MX_T_f32)))
     return j->isa->convert(j, to, from, x);
   return jx_refuse(j, to);
