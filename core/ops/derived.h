@@ -61,6 +61,10 @@
 #define NAN_FIRST2(op_) NAN2(op_(f64, A, B))
 #define NAN_FIRST3(op_) NAN3(op_(f64, A, B, C))
 
+/* The halves of 32 bits. */
+#define LOWER(x_) CVT(u16, u32, x_)
+#define UPPER(x_) CVT(u16, u32, SHR(u32, x_, K(u32, 16)))
+
 /* 16-bit floats, carried as bits. H2F B2F: to f32, exact. F2H F2B: from f32, nearest-even, NaN canonical. The
  * compiler's expansion defines H2F and F2H anew where the processor has instructions for them. */
 #define H2F(x_) H2F_BY_BITS(x_)
@@ -108,39 +112,35 @@
                                   CVT(u32, pred, \
                                       GT(u64, AND(u64, BITS(u64, f64, db_), K(u64, 0x7FFFFFFFFFFFFFFF)), \
                                          AND(u64, BITS(u64, f64, dx_), K(u64, 0x7FFFFFFFFFFFFFFF))))))))))))
+/* A sum os_ of ox_ and oy_, and its error oe_: what is rounded off. */
+#define SUMMED_UP(t_, x_, y_, body_) \
+  LET(t_, ox_, x_, \
+      LET(t_, oy_, y_, \
+          LET(t_, os_, ADD(t_, ox_, oy_), \
+              LET(t_, ot_, SUB(t_, os_, ox_), \
+                  LET(t_, oe_, ADD(t_, SUB(t_, ox_, SUB(t_, os_, ot_)), SUB(t_, oy_, ot_)), body_)))))
+/* The nearest f32, of these bits, made the odd neighbour of a number that is away from it by `lost`; below_: 1 where
+ * that leads towards zero, else 0. */
+#define ODD(t_, lost_, bits_, below_) \
+  BITS(f32, u32, \
+       SEL(u32, OR(pred, LT(t_, lost_, K(t_, 0)), GT(t_, lost_, K(t_, 0))), \
+           OR(u32, K(u32, 1), SUB(u32, bits_, below_)), bits_))
 /* The same of an f64 sum that need not be exact: what is lost on the way to f32 is the difference and the sum's own
  * error. */
 #define SUM2ODD(x_, y_) \
-  LET(f64, ox_, x_, \
-      LET(f64, oy_, y_, \
-          LET(f64, os_, ADD(f64, ox_, oy_), \
-              LET(f64, ot_, SUB(f64, os_, ox_), \
-                  LET(f64, oe_, ADD(f64, SUB(f64, ox_, SUB(f64, os_, ot_)), SUB(f64, oy_, ot_)), \
-                      LET(f32, of_, CVT(f32, f64, os_), \
-                          LET(f64, ow_, CVT(f64, f32, of_), \
-                              LET(f64, od_, ADD(f64, SUB(f64, os_, ow_), oe_), \
-                                  LET(u32, ob_, BITS(u32, f32, of_), \
-                                      BITS(f32, u32, \
-                                           SEL(u32, OR(pred, LT(f64, od_, K(f64, 0)), GT(f64, od_, K(f64, 0))), \
-                                               OR(u32, K(u32, 1), \
-                                                  SUB(u32, ob_, \
-                                                      CVT(u32, u64, \
-                                                          SHR(u64, XOR(u64, BITS(u64, f64, od_), BITS(u64, f64, ow_)), \
-                                                              K(u32, 63))))), \
-                                               ob_)))))))))))
-/* The same of a sum in f32, which must neither overflow nor lose subnormal parts, rounded to odd in f32. */
+  SUMMED_UP(f64, x_, y_, \
+            LET(f32, of_, CVT(f32, f64, os_), \
+                LET(f64, ow_, CVT(f64, f32, of_), \
+                    LET(f64, od_, ADD(f64, SUB(f64, os_, ow_), oe_), \
+                        LET(u32, ob_, BITS(u32, f32, of_), \
+                            ODD(f64, od_, ob_, \
+                                CVT(u32, u64, \
+                                    SHR(u64, XOR(u64, BITS(u64, f64, od_), BITS(u64, f64, ow_)), K(u32, 63)))))))))
+/* The same of a sum in f32, which must neither overflow nor lose subnormal parts. */
 #define SUM2ODD_F32(x_, y_) \
-  LET(f32, ox_, x_, \
-      LET(f32, oy_, y_, \
-          LET(f32, os_, ADD(f32, ox_, oy_), \
-              LET(f32, ot_, SUB(f32, os_, ox_), \
-                  LET(f32, oe_, ADD(f32, SUB(f32, ox_, SUB(f32, os_, ot_)), SUB(f32, oy_, ot_)), \
-                      LET(u32, ob_, BITS(u32, f32, os_), \
-                          BITS(f32, u32, \
-                               SEL(u32, OR(pred, LT(f32, oe_, K(f32, 0)), GT(f32, oe_, K(f32, 0))), \
-                                   OR(u32, K(u32, 1), \
-                                      SUB(u32, ob_, SHR(u32, XOR(u32, BITS(u32, f32, oe_), ob_), K(u32, 31)))), \
-                                   ob_))))))))
+  SUMMED_UP(f32, x_, y_, \
+            LET(u32, ob_, BITS(u32, f32, os_), \
+                ODD(f32, oe_, ob_, SHR(u32, XOR(u32, BITS(u32, f32, oe_), ob_), K(u32, 31)))))
 /* a 16-bit subnormal becomes a zero of its sign */
 #define FLUSH16(on_, x_) \
   ((on_) ? LET(u16, fh_, x_, \

@@ -450,12 +450,16 @@ static void turn_kinds(struct lw *l, const uint64_t *set, const uint64_t *floats
     lw_set_one(l, s, v);
   }
 }
+/* Where the events are noted of the round in which so many are left: from that byte on. */
+static gcc_jit_lvalue *events(struct lw *l, gcc_jit_rvalue *left, unsigned byte, gcc_jit_type *t) {
+  struct jx *j = &l->j;
+  return lw_field(l, lw_add(l, l->x, U64(MULT, left, lw_u64(l, sizeof(uint64_t)))), MX_AT(exec, visits) + byte, t);
+}
 /* Notes an event of the round by its bit, unless the length of the turn tells. */
 static void note(struct lw *l, const struct lw_scalar_loop *p, unsigned bit) {
   struct jx *j = &l->j;
   if (bit == NO_BIT) return;
-  gcc_jit_lvalue *of = lw_field(l, lw_add(l, l->x, U64(MULT, jx_rv(p->left), lw_u64(l, sizeof(uint64_t)))),
-                                MX_AT(exec, visits) + bit / 8, j->t_u8);
+  gcc_jit_lvalue *of = events(l, jx_rv(p->left), bit / 8, j->t_u8);
   jx_set(j, of, jx_op(j, GCC_JIT_BINARY_OP_BITWISE_OR, j->t_u8, jx_rv(of), jx_int(j, j->t_u8, 1u << bit % 8)));
 }
 static void begin_turn(struct lw *l, struct lw_scalar_loop *p) {
@@ -744,9 +748,7 @@ static void count_noted(struct lw *l, const struct lw_scalar_loop *p, gcc_jit_lv
   gcc_jit_block *next = lw_new_block(l, "count"), *counted = lw_new_block(l, "counted");
   lw_go(l, next);
   j->b = next;
-  gcc_jit_rvalue *left = U64(MINUS, jx_rv(p->iterations), jx_rv(round));
-  gcc_jit_lvalue *of =
-      lw_field(l, lw_add(l, l->x, U64(MULT, left, lw_u64(l, sizeof(uint64_t)))), MX_AT(exec, visits), j->t_u64);
+  gcc_jit_lvalue *of = events(l, U64(MINUS, jx_rv(p->iterations), jx_rv(round)), 0, j->t_u64);
   gcc_jit_rvalue *seen = jx_keep(j, jx_rv(of));
   jx_set(j, of, lw_u64(l, 0));
 #define BIT(n_) jx_keep(j, U64(BITWISE_AND, U64(RSHIFT, seen, lw_u64(l, n_)), lw_u64(l, 1)))

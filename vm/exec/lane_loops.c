@@ -162,13 +162,12 @@ void mx__loop_took(struct mx_exec *x, uint32_t number, uint32_t form, uint64_t s
   if (bailed) {
     form = MX_LOOP_BY_LANES;
     memset(x->visits, 0, sizeof x->visits);
-  }
-  if (bailed &&
-      !b->lanes_cost[form]) { /* most loops that begin so had no bounds yet; others are tried ever more rarely */
-    const uint32_t pause = (uint32_t)AGAIN << b->lanes_left;
-    b->lanes_off = pause < MOST_AGAIN ? pause : MOST_AGAIN;
-    b->lanes_left += b->lanes_left < 7;
-    return;
+    if (!b->lanes_cost[form]) { /* most loops that begin so had no bounds yet; others are tried ever more rarely */
+      const uint32_t pause = (uint32_t)AGAIN << b->lanes_left;
+      b->lanes_off = pause < MOST_AGAIN ? pause : MOST_AGAIN;
+      b->lanes_left += b->lanes_left < 7;
+      return;
+    }
   }
   uint32_t *cost = &b->lanes_cost[form];
   if (took > UINT32_MAX / 4) took = UINT32_MAX / 4;
