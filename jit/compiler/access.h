@@ -81,4 +81,20 @@ bool lw_has_local_accesses_left(void);
 gcc_jit_rvalue *lw_call_local_access(struct lw *l, const struct lw_local_access *ac, gcc_jit_rvalue *cells,
                                      gcc_jit_rvalue *more, uint32_t fallback);
 
+/* helpers.c: atomics on one element of 32 or 64 bits. lw_atomic_helper: the function of the object that carries out
+ * `step`, the table's name for what the rows do to a cell; NULL: the row's meaning has no form for one lane.
+ * lw_call_atomic: calls it; it also calls the body, by that fallback, where it must. Addresses and operands are arrays
+ * with an element for each lane, and so is what it leaves so many bytes behind the spill area's beginning, if old
+ * values are wanted. */
+struct lw_helper;
+struct lw_atomic_access {
+  unsigned op, type, noperands; /* type: of the element */
+  bool wants_old, shared, wide_address;
+  const char *instruction; /* that exchanges a cell's value for a register's, having done the step; or NULL */
+};
+const struct lw_helper *lw_atomic_helper(struct lw *l, const struct lw_atomic_access *ac, const char *step);
+gcc_jit_rvalue *lw_call_atomic(struct lw *l, const struct lw_helper *h, gcc_jit_rvalue *addresses, gcc_jit_rvalue *off,
+                               gcc_jit_rvalue *const *operand, uint64_t old, gcc_jit_rvalue *const *lanes,
+                               uint32_t fallback);
+
 #endif

@@ -63,12 +63,19 @@ void lw_one_by_one(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *hos
   }
 }
 
+static gcc_jit_lvalue *array(struct lw *l, unsigned n, bool wide) {
+  return jx_local(&l->j, gcc_jit_context_new_array_type(l->j.c, NULL, jx_vector(&l->j, wide), (int)n));
+}
+static gcc_jit_rvalue *address_of(struct lw *l, gcc_jit_lvalue *all) {
+  return jx_keep(&l->j, gcc_jit_context_new_cast(l->j.c, NULL, gcc_jit_lvalue_get_address(all, NULL), l->j.t_pu8));
+}
+gcc_jit_rvalue *lw_array(struct lw *l, unsigned n, bool wide) { return address_of(l, array(l, n, wide)); }
 gcc_jit_rvalue *lw_in_memory(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, bool wide) {
   struct jx *j = &l->j;
-  gcc_jit_lvalue *all = jx_local(j, gcc_jit_context_new_array_type(j->c, NULL, jx_vector(j, wide), (int)n));
+  gcc_jit_lvalue *all = array(l, n, wide);
   for (unsigned k = 0; k < n; k++)
     jx_set(j, gcc_jit_context_new_array_access(j->c, NULL, jx_rv(all), jx_int(j, j->t_int, k)), v[k]);
-  return jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, gcc_jit_lvalue_get_address(all, NULL), j->t_pu8));
+  return address_of(l, all);
 }
 gcc_jit_rvalue *lw_of_lane(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, bool wide, gcc_jit_rvalue *lane) {
   gcc_jit_rvalue *at = lw_in_memory(l, v, n, wide),

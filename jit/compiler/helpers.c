@@ -3,13 +3,14 @@
  * statements. Masks are passed in registers; values as addresses of the cells in which they lie. */
 #include "access.h"
 #include "lowering.h"
+#include "meaning.h"
 
 #include <assert.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_HELPERS = 256, MOST_OTHERS = 64, MOST_ARGUMENTS = 6 }; /* others: than those for local memory */
-static struct helper {
+enum { MOST_HELPERS = 256, MOST_OTHERS = 64, MOST_ARGUMENTS = 8 }; /* others: than those for local memory */
+static struct lw_helper {
   char name[64];
   gcc_jit_function *f;
   gcc_jit_type *results; /* a structure, if there are two results */
@@ -19,12 +20,12 @@ static unsigned nknown;
 
 /* A function that is being built, and what is restored when it is finished. */
 struct building {
-  struct helper *helper;
+  struct lw_helper *helper;
   gcc_jit_function *caller;
   gcc_jit_block *here;
   gcc_jit_rvalue *arg[MOST_ARGUMENTS], *lanes[LW_CHUNKS];
 };
-static struct helper *find(const char *name) {
+static struct lw_helper *find(const char *name) {
   for (unsigned k = 0; k < nknown; k++)
     if (!strcmp(known[k].name, name)) return &known[k];
   return NULL;
@@ -37,7 +38,7 @@ static struct building begin(struct lw *l, const char *name, bool masked, gcc_ji
   /* a bug in this process, which is mx-jitc alone: there are fewer kinds of functions than that */
   if (nknown == MOST_HELPERS) abort();
   const unsigned masks = masked ? l->nc : 0;
-  struct helper *h = &known[nknown++];
+  struct lw_helper *h = &known[nknown++];
   struct building b = {.helper = h, .caller = j->fn, .here = j->b};
   gcc_jit_param *param[MOST_ARGUMENTS + LW_CHUNKS];
   char text[64];
@@ -58,7 +59,7 @@ static struct building begin(struct lw *l, const char *name, bool masked, gcc_ji
   j->b = gcc_jit_function_new_block(j->fn, "begin");
   return b;
 }
-static struct helper *end(struct lw *l, const struct building *b, gcc_jit_rvalue *first, gcc_jit_rvalue *second) {
+static struct lw_helper *end(struct lw *l, const struct building *b, gcc_jit_rvalue *first, gcc_jit_rvalue *second) {
   struct jx *j = &l->j;
   if (second) {
     gcc_jit_lvalue *all = jx_local(j, b->helper->results);
@@ -70,7 +71,7 @@ static struct helper *end(struct lw *l, const struct building *b, gcc_jit_rvalue
   j->fn = b->caller, j->b = b->here;
   return b->helper;
 }
-static gcc_jit_rvalue *call(struct lw *l, const struct helper *h, unsigned n, gcc_jit_rvalue *const *args,
+static gcc_jit_rvalue *call(struct lw *l, const struct lw_helper *h, unsigned n, gcc_jit_rvalue *const *args,
                             gcc_jit_rvalue *const *lanes) {
   gcc_jit_rvalue *all[MOST_ARGUMENTS + LW_CHUNKS];
   const unsigned masks = lanes ? l->nc : 0;
@@ -130,7 +131,7 @@ gcc_jit_rvalue *lw_fallback(struct lw *l, uint32_t number) {
   const enum masks_from from = masks_from(l);
   char name[40];
   snprintf(name, sizeof name, "fallback%s", from_name[from]);
-  struct helper *h = find(name);
+  struct lw_helper *h = find(name);
   if (!h) {
     struct building b =
         begin(l, name, from == ARGUMENTS, j->t_u32, 3, (gcc_jit_type *[]){j->t_pu8, j->t_pu8, j->t_u32});
@@ -184,7 +185,7 @@ gcc_jit_rvalue *lw_call_row_start(struct lw *l, gcc_jit_rvalue *cells, bool wide
   struct jx *j = &l->j;
   char name[40];
   snprintf(name, sizeof name, "in_row_%u_%u%s", wide ? 64 : 32, stride, lanes ? "_masked" : "");
-  struct helper *h = find(name);
+  struct lw_helper *h = find(name);
   if (!h) {
     struct building b = begin(l, name, lanes, NULL, 1, &j->t_pu8);
     gcc_jit_rvalue *no, *first = lw_row_start(l, b.arg[0], wide, stride, lanes ? b.lanes : NULL, &no);
@@ -203,7 +204,7 @@ gcc_jit_rvalue *lw_call_guess(struct lw *l, enum lw_run_pattern kind, unsigned b
   struct jx *j = &l->j;
   char name[40];
   snprintf(name, sizeof name, "guess_%u_%u_%u", (unsigned)kind, bytes, wide ? 64 : 32);
-  struct helper *h = find(name);
+  struct lw_helper *h = find(name);
   const unsigned nargs = element ? 5 : 4;
   if (!h) {
     struct building b =
@@ -236,7 +237,7 @@ gcc_jit_rvalue *lw_call_guess(struct lw *l, enum lw_run_pattern kind, unsigned b
 
 void lw_call_numbers_32(struct lw *l, gcc_jit_rvalue *cells, gcc_jit_rvalue *more, gcc_jit_rvalue *to) {
   struct jx *j = &l->j;
-  struct helper *h = find("numbers_32");
+  struct lw_helper *h = find("numbers_32");
   if (!h) {
     struct building b = begin(l, "numbers_32", false, j->t_bool, 3, (gcc_jit_type *[]){j->t_pu8, j->t_u64, j->t_pu8});
     const jv add = jv_broadcast(j, MX_T_u64, b.arg[1]);
@@ -272,7 +273,7 @@ gcc_jit_rvalue *lw_call_numbers_outside(struct lw *l, gcc_jit_rvalue *cells, gcc
   struct jx *j = &l->j;
   char name[40];
   snprintf(name, sizeof name, "numbers_miss_%u", low);
-  struct helper *h = find(name);
+  struct lw_helper *h = find(name);
   if (!h) {
     struct building b = begin(l, name, true, j->t_bool, 2, (gcc_jit_type *[]){j->t_pu8, j->t_u32});
     gcc_jit_rvalue *index[LW_CHUNKS];
@@ -307,7 +308,7 @@ gcc_jit_rvalue *lw_call_row_access(struct lw *l, const struct lw_row_access *ac,
   char name[40];
   snprintf(name, sizeof name, "%s_row_%u%s%s", ac->load ? "load" : "store", ac->wide ? 64 : 32, ac->raw ? "_raw" : "",
            from_name[from]);
-  struct helper *h = find(name);
+  struct lw_helper *h = find(name);
   if (!h) {
     struct building b = begin(l, name, from == ARGUMENTS, j->t_u32, 6,
                               (gcc_jit_type *[]){j->t_pu8, j->t_pu8, j->t_pu8, j->t_u64, j->t_bool, j->t_u64});
@@ -359,7 +360,7 @@ void lw_call_store_narrow(struct lw *l, unsigned bits, gcc_jit_rvalue *host, gcc
   struct jx *j = &l->j;
   char name[40];
   snprintf(name, sizeof name, "store_narrow_%u%s_%u", bits, index ? "_scattered" : "", scale);
-  struct helper *h = find(name);
+  struct lw_helper *h = find(name);
   if (!h) {
     struct building b = begin(l, name, false, j->t_bool, 4, (gcc_jit_type *[]){j->t_pu8, j->t_pu8, j->t_u64, j->t_pu8});
 #define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
@@ -391,8 +392,8 @@ void lw_call_store_narrow(struct lw *l, unsigned bits, gcc_jit_rvalue *host, gcc
 /* ---- local memory ------------------------------------------------------------------------------------------------*/
 bool lw_has_local_accesses_left(void) { return nknown < MOST_HELPERS - MOST_OTHERS; }
 /* The last argument is the same as above. */
-static struct helper *make_local_access(struct lw *l, const struct lw_local_access *ac, const char *name,
-                                        enum masks_from from) {
+static struct lw_helper *make_local_access(struct lw *l, const struct lw_local_access *ac, const char *name,
+                                           enum masks_from from) {
   struct jx *j = &l->j;
   struct building b = begin(l, name, from == ARGUMENTS, j->t_u32, 5,
                             (gcc_jit_type *[]){j->t_pu8, j->t_pu8, j->t_pu8, j->t_u64, j->t_u64});
@@ -452,10 +453,185 @@ gcc_jit_rvalue *lw_call_local_access(struct lw *l, const struct lw_local_access 
   char name[64];
   snprintf(name, sizeof name, "local_%s%s_%u_%u_%u%s%s", ac->load ? "load" : "store", kind_name[ac->kind], ac->type,
            ac->load ? ac->to : 0, ac->shift, ac->raw ? "_raw" : "", from_name[from]);
-  struct helper *h = find(name);
+  struct lw_helper *h = find(name);
   if (!h) h = make_local_access(l, ac, name, from);
   gcc_jit_rvalue *lanes[LW_CHUNKS], *args[] = {l->state, jx_rv(l->spill_area), cells, more,
                                                lw_u64(l, fallback | (uint64_t)lw_cell_offset(l, ac->slot) << 32)};
   if (from == ARGUMENTS) active_lanes(l, lanes);
   return call(l, h, 5, args, from == ARGUMENTS ? lanes : NULL);
+}
+
+/* ---- atomics -----------------------------------------------------------------------------------------------------*/
+/* A number in one register. */
+static jv number_of(struct lw *l, unsigned type, gcc_jit_rvalue *v) {
+  return jv_as(&l->one_j, type, jv_broadcast(&l->one_j, jx_wide(type) ? MX_T_u64 : MX_T_u32, v));
+}
+static gcc_jit_rvalue *combined(struct lw *l, const struct lw_atomic_access *ac, gcc_jit_rvalue *old, const jv *b,
+                                const jv *c) {
+  struct jx *j = &l->one_j;
+  const jv was = number_of(l, ac->type, old), now = jx_combines[ac->op](j, &was, b, c, ac->shared);
+  return jx_keep(j, jv_as(j, jx_wide(ac->type) ? MX_T_u64 : MX_T_u32, now).r[0]);
+}
+/* Changes one cell, which only this worker reaches or which others may change meanwhile; returns what it held. */
+static gcc_jit_rvalue *change_cell(struct lw *l, const struct lw_atomic_access *ac, gcc_jit_lvalue *cell, const jv *b,
+                                   const jv *c) {
+  struct jx *j = &l->one_j;
+  gcc_jit_type *t = jx_wide(ac->type) ? j->t_u64 : j->t_u32;
+  if (ac->shared) {
+    gcc_jit_rvalue *old = jx_keep(j, jx_rv(cell));
+    jx_set(j, cell, combined(l, ac, old, b, c));
+    return old;
+  }
+  if (ac->instruction) {
+    gcc_jit_lvalue *value = jx_local(j, t);
+    jx_set(j, value, b->r[0]);
+    gcc_jit_extended_asm *a = jx_asm(j, ac->instruction, "+r", value, 0);
+    gcc_jit_extended_asm_add_output_operand(a, NULL, "+m", cell);
+    jx_touches_memory(a);
+    return jx_rv(value);
+  }
+  gcc_jit_block *again = gcc_jit_function_new_block(j->fn, NULL), *done = gcc_jit_function_new_block(j->fn, NULL);
+  gcc_jit_lvalue *old = jx_local(j, t), *is = jx_local(j, j->t_u8);
+  jx_set(j, old, jx_rv(cell)); /* a guess, which the exchange verifies */
+  gcc_jit_block_end_with_jump(j->b, NULL, again);
+  j->b = again;
+  gcc_jit_rvalue *now = combined(l, ac, jx_rv(old), b, c);
+  gcc_jit_extended_asm *a = jx_asm(j, "lock cmpxchg %3, %1\n\tsete %2", "+&a", old, 0);
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "+m", cell);
+  gcc_jit_extended_asm_add_output_operand(a, NULL, "=&q", is);
+  gcc_jit_extended_asm_add_input_operand(a, NULL, "r", now);
+  gcc_jit_extended_asm_add_clobber(a, "cc");
+  jx_touches_memory(a);
+  gcc_jit_block_end_with_conditional(
+      j->b, NULL, gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, jx_rv(is), jx_int(j, j->t_u8, 0)),
+      done, again);
+  j->b = done;
+  return jx_rv(old);
+}
+struct atomic_step {
+  const struct lw_atomic_access *ac;
+  gcc_jit_rvalue *at, *from, *operand[2], *old; /* 32-bit distances from the host address `from`; arrays of lanes */
+};
+static gcc_jit_rvalue *place_of_lane(struct lw *l, const struct atomic_step *s, gcc_jit_rvalue *lane) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *four = jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, lane, lw_u64(l, 4));
+  return jx_keep(j, lw_add(l, s->from,
+                           gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, lw_add(l, s->at, four), 0, j->t_u32)),
+                                                    j->t_u64)));
+}
+static void fetch_cell(struct lw *l, gcc_jit_rvalue *lane, const void *with) {
+  struct jx *j = &l->j;
+  gcc_jit_lvalue *cell = lw_field(l, place_of_lane(l, with, lane), 0, j->t_u8);
+  gcc_jit_extended_asm *a = gcc_jit_block_add_extended_asm(j->b, NULL, "prefetcht0 %0");
+  gcc_jit_extended_asm_add_input_operand(a, NULL, "m", jx_rv(cell));
+  gcc_jit_extended_asm_set_volatile_flag(a, 1);
+}
+static void step_of_lane(struct lw *l, gcc_jit_rvalue *lane, const void *with) {
+  struct jx *j = &l->j;
+  const struct atomic_step *s = with;
+  const bool wide = jx_wide(s->ac->type);
+  gcc_jit_type *t = wide ? j->t_u64 : j->t_u32;
+  gcc_jit_lvalue *cell = lw_field(l, place_of_lane(l, s, lane), 0, t);
+  gcc_jit_rvalue *far = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, lane, lw_u64(l, wide ? 8 : 4)));
+  jv operand[2];
+  l->one_j.fn = j->fn, l->one_j.b = j->b;
+  for (unsigned k = 0; k < 2; k++)
+    operand[k] = !s->operand[k]
+                     ? (jv){0}
+                     : number_of(l, s->ac->type, jx_keep(j, jx_rv(lw_field(l, lw_add(l, s->operand[k], far), 0, t))));
+  gcc_jit_rvalue *old = change_cell(l, s->ac, cell, &operand[0], &operand[1]);
+  j->b = l->one_j.b;
+  if (s->ac->wants_old) jx_set(j, lw_field(l, lw_add(l, s->old, far), 0, t), old);
+}
+/* If no lane is missing, several steps in a row need no look at the mask; code goes on where some are. */
+static void steps_of_all(struct lw *l, gcc_jit_rvalue *mask, const struct atomic_step *s, gcc_jit_block *behind) {
+  enum { IN_A_ROW = 4 };
+  struct jx *j = &l->j;
+  gcc_jit_block *all = lw_new_block(l, "all"), *some = lw_new_block(l, "some"), *next = lw_new_block(l, "next");
+  gcc_jit_lvalue *lane = jx_local(j, j->t_u64);
+  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_EQ, mask, lw_all_lanes(l)), all, some);
+  j->b = all;
+  jx_set(j, lane, lw_u64(l, 0));
+  lw_go(l, next);
+  j->b = next;
+  for (unsigned k = 0; k < IN_A_ROW; k++) {
+    step_of_lane(l, jx_rv(lane), s);
+    jx_set(j, lane, jx_op(j, GCC_JIT_BINARY_OP_PLUS, j->t_u64, jx_rv(lane), lw_u64(l, 1)));
+  }
+  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_LT, jx_rv(lane), lw_u64(l, l->a->lanes)), next, behind);
+  j->b = some;
+}
+static struct lw_helper *make_atomic(struct lw *l, const struct lw_atomic_access *ac, const char *name) {
+  struct jx *j = &l->j;
+  struct building b =
+      begin(l, name, true, j->t_u32, 8,
+            (gcc_jit_type *[]){j->t_pu8, j->t_pu8, j->t_pu8, j->t_pu8, j->t_u64, j->t_pu8, j->t_pu8, j->t_u64});
+  const unsigned bytes = jx_bitsof(ac->type) / 8;
+#define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
+#define FIELD(name_) jx_keep(j, jx_rv(lw_field(l, b.arg[2], MX_AT(bounds, name_), j->t_u64)))
+  gcc_jit_rvalue *lo = FIELD(lo), *span = FIELD(writes), *most = jx_keep(j, OP(MINUS, span, lw_u64(l, bytes))),
+                 *from = jx_keep(j, OP(MINUS, b.arg[4], lo));
+  gcc_jit_rvalue *bad = lw_compare(l, GCC_JIT_COMPARISON_LT, span, lw_u64(l, bytes)),
+                 *odd = OP(BITWISE_AND, lo, lw_u64(l, ac->wide_address ? bytes - 1 : UINT64_MAX << 32 | (bytes - 1)));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, most, lw_u64(l, INT32_MAX - 3)));
+  bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_NE, odd, lw_u64(l, 0)));
+  gcc_jit_rvalue *index[LW_CHUNKS];
+  const jv more = jv_broadcast(j, ac->wide_address ? MX_T_u64 : MX_T_u32,
+                               ac->wide_address ? from : gcc_jit_context_new_cast(j->c, NULL, from, j->t_u32));
+  const unsigned parts = ac->wide_address ? 2 : 1;
+  for (unsigned c = 0; c < l->nc; c++) {
+    jv v = {.t = more.t};
+    for (unsigned k = 0; k < parts; k++)
+      v.r[k] = jx_keep(j, jx_rv(lw_vector(l, b.arg[3], j->bytes * (parts * c + k), ac->wide_address)));
+    v = jv_bin(j, JX_ADD, v.t, v, more);
+    index[c] = jx_keep(j, (ac->wide_address ? lw_number_32(l, v) : v).r[0]);
+  }
+  bad = lw_either(
+      l, bad, lw_numbers_outside(l, index, gcc_jit_context_new_cast(j->c, NULL, most, j->t_u32), bytes - 1, b.lanes));
+  gcc_jit_block *out = lw_new_block(l, "out"), *in = lw_new_block(l, "in");
+  lw_split(l, lw_rare(l, bad), out, in);
+  j->b = out;
+  gcc_jit_block_end_with_return(j->b, NULL,
+                                fall_back(l, &b, ARGUMENTS, gcc_jit_context_new_cast(j->c, NULL, b.arg[7], j->t_u32)));
+  j->b = in;
+  gcc_jit_rvalue *host = gcc_jit_context_new_bitcast(j->c, NULL, OP(PLUS, FIELD(host), lo), j->t_pu8);
+#undef FIELD
+  gcc_jit_rvalue *old = jx_keep(j, lw_add(l, b.arg[1], OP(RSHIFT, b.arg[7], lw_u64(l, 32))));
+#undef OP
+  const struct atomic_step step = {
+      ac, lw_in_memory(l, index, l->nc, false), jx_keep(j, host), {b.arg[5], ac->noperands > 1 ? b.arg[6] : NULL}, old};
+  gcc_jit_rvalue *mask = jx_keep(j, lw_pack(l, b.lanes));
+  /* a step in one piece lets no later access begin, so lanes would wait for their cells one behind the other */
+  if (!ac->shared) lw_for_lanes(l, mask, fetch_cell, &step);
+  gcc_jit_block *behind = lw_new_block(l, "behind");
+  if (ac->shared) steps_of_all(l, mask, &step, behind);
+  lw_for_lanes(l, mask, step_of_lane, &step);
+  lw_go(l, behind);
+  j->b = behind;
+  struct lw_helper *h = end(l, &b, jx_int(j, j->t_u32, 0), NULL);
+  if (l->one_j.bad) h->f = NULL;
+  l->one_j.bad = false;
+  return h;
+}
+const struct lw_helper *lw_atomic_helper(struct lw *l, const struct lw_atomic_access *ac, const char *step) {
+  char name[64];
+  snprintf(name, sizeof name, "atomic_%s%s%s%s", step, ac->wants_old ? "_old" : "", ac->shared ? "_shared" : "",
+           ac->wide_address ? "" : "_a32");
+  const struct lw_helper *h = find(name);
+  if (!h) h = make_atomic(l, ac, name);
+  return h->f ? h : NULL;
+}
+gcc_jit_rvalue *lw_call_atomic(struct lw *l, const struct lw_helper *h, gcc_jit_rvalue *addresses, gcc_jit_rvalue *off,
+                               gcc_jit_rvalue *const *operand, uint64_t old, gcc_jit_rvalue *const *lanes,
+                               uint32_t fallback) {
+  gcc_jit_rvalue *none = gcc_jit_context_null(l->j.c, l->j.t_pu8),
+                 *args[] = {l->state,
+                            jx_rv(l->spill_area),
+                            lw_at(l, jx_rv(l->bounds), (uint64_t)l->ins->bounds * sizeof(struct mx_bounds)),
+                            addresses,
+                            off,
+                            operand[0],
+                            operand[1] ? operand[1] : none,
+                            lw_u64(l, fallback | old << 32)};
+  return call(l, h, 8, args, lanes);
 }

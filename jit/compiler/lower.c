@@ -85,6 +85,21 @@ gcc_jit_rvalue *lw_but_lowest(struct lw *l, gcc_jit_rvalue *mask) {
                jx_op(j, GCC_JIT_BINARY_OP_MINUS, j->t_u64, mask, lw_u64(l, 1)));
 }
 gcc_jit_rvalue *lw_count(struct lw *l, gcc_jit_rvalue *mask) { return of_bits(l, "__builtin_popcountll", mask); }
+void lw_for_lanes(struct lw *l, gcc_jit_rvalue *mask, void (*build)(struct lw *, gcc_jit_rvalue *, const void *),
+                  const void *with) {
+  struct jx *j = &l->j;
+  gcc_jit_lvalue *left = jx_local(j, j->t_u64);
+  jx_set(j, left, mask);
+  gcc_jit_block *next = lw_new_block(l, "next"), *lane = lw_new_block(l, "lane"), *over = lw_new_block(l, "over");
+  lw_go(l, next);
+  j->b = next;
+  lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(left), lw_u64(l, 0)), lane, over);
+  j->b = lane;
+  build(l, lw_lowest(l, jx_rv(left)), with);
+  jx_set(j, left, lw_but_lowest(l, jx_rv(left)));
+  lw_go(l, next);
+  j->b = over;
+}
 uint32_t lw_steps(const struct lw *l, uint32_t n) {
   const struct ja_block *b = &l->a->blocks[l->block];
   return n == b->end - b->first ? b->steps : l->a->ins[b->first + n].steps;

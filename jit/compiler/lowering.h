@@ -310,6 +310,9 @@ gcc_jit_rvalue *lw_lowest(struct lw *l, gcc_jit_rvalue *mask);
 gcc_jit_rvalue *lw_highest(struct lw *l, gcc_jit_rvalue *mask);
 gcc_jit_rvalue *lw_but_lowest(struct lw *l, gcc_jit_rvalue *mask); /* the mask without its lowest set bit */
 gcc_jit_rvalue *lw_count(struct lw *l, gcc_jit_rvalue *mask);      /* how many bits of a u64 are set */
+/* Builds a loop in which `build` adds what is done for each lane of the mask, the lowest first, given its number. */
+void lw_for_lanes(struct lw *l, gcc_jit_rvalue *mask, void (*build)(struct lw *, gcc_jit_rvalue *lane, const void *),
+                  const void *with);
 /* The interpreter's body executes the current instruction; if that traps, the function is left. */
 void lw_interpret(struct lw *l);
 /* The same in two steps: lw_spill_for_fallback() has returned `fallback`, and the call of its body `left`. */
@@ -623,7 +626,9 @@ void lw_gather(struct lw *l, unsigned out, gcc_jit_rvalue *base, gcc_jit_rvalue 
                gcc_jit_rvalue *lanes, unsigned type);
 void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
                 gcc_jit_rvalue *lanes, unsigned type);
-/* elements.c: n vectors of 32- or 64-bit numbers as an array in memory, and such a number of one lane. */
+/* elements.c: an array in memory for n vectors of 32- or 64-bit numbers; one that holds them; such a number of one lane.
+ */
+gcc_jit_rvalue *lw_array(struct lw *l, unsigned n, bool wide);
 gcc_jit_rvalue *lw_in_memory(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, bool wide);
 gcc_jit_rvalue *lw_of_lane(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, bool wide, gcc_jit_rvalue *lane);
 gcc_jit_rvalue *lw_ramp(struct lw *l, unsigned first, uint64_t stride, bool wide);

@@ -128,3 +128,41 @@ jx_meaning *const jx_meanings[MX_OP_COUNT] = {
 #define OPX(...)
 #include "core/opcodes.def"
 };
+
+/* ---- what an atomic makes of a cell ------------------------------------------------------------------------------*/
+#define CAS128(old_, b_, c_) (j_->bad = true, (old_)) /* no value has 128 bits */
+#define COMBINES(id_, t_, ...) \
+  static jv combine_##id_(struct jx *j_, const jv *OLD, const jv *B, const jv *C, bool shared_) { \
+    j_->nvalues = 0; \
+    const jv *const SHARED = k(j_, MX_T_pred, shared_); \
+    (void)OLD, (void)B, (void)C, (void)SHARED; \
+    return *(__VA_ARGS__); \
+  }
+#define ENTRY(id_, ...) [MX_##id_] = combine_##id_,
+#define NOTHING(...)
+#define LOAD(...) NOTHING, NOTHING, ()
+#define STORE LOAD
+#define PREFETCH LOAD
+#define ATOMV LOAD
+#define ATOM(step_, t_, ...) COMBINES, ENTRY, (t_, __VA_ARGS__)
+#define BARE(...) __VA_ARGS__
+#define WITH(macro_, ...) macro_(__VA_ARGS__)
+#define OP(...)
+#define OPB(...)
+#define OPF(...)
+#define OPX(...)
+#define OPM(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) OPM_(id_, __VA_ARGS__)
+#define OPM_(id_, ...) OPM__(id_, __VA_ARGS__)
+#define OPM__(id_, function_, entry_, args_) WITH(function_, id_, BARE args_)
+#include "core/opcodes.def"
+
+jx_combine *const jx_combines[MX_OP_COUNT] = {
+#define OP(...)
+#define OPB(...)
+#define OPF(...)
+#define OPX(...)
+#undef OPM__
+#define OPM__(id_, function_, entry_, args_) entry_(id_)
+#define OPM(id_, spelling_, shape_, cls_, mods_, flags_, doc_, ...) OPM_(id_, __VA_ARGS__)
+#include "core/opcodes.def"
+};

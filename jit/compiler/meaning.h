@@ -10,6 +10,10 @@
 typedef jv jx_meaning(struct jx *j, unsigned m, const jv *in, jv *q);
 /* By opcode; NULL for rows without an expression as meaning. */
 extern jx_meaning *const jx_meanings[MX_OP_COUNT];
+/* Builds what an atomic on one element leaves in a cell of shared or other memory that held `old`; b, c: the operands
+ * behind the address. By opcode; NULL for all other rows. */
+typedef jv jx_combine(struct jx *j, const jv *old, const jv *b, const jv *c, bool shared);
+extern jx_combine *const jx_combines[MX_OP_COUNT];
 /* shortcuts.c: the same result with fewer operations where operands are constants; false: use the meaning. */
 bool jx_shortcut(struct jx *j, unsigned op, unsigned m, const jv *in, jv *out);
 
