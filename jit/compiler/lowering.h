@@ -626,7 +626,8 @@ void lw_gather(struct lw *l, unsigned out, gcc_jit_rvalue *base, gcc_jit_rvalue 
                gcc_jit_rvalue *lanes, unsigned type);
 void lw_scatter(struct lw *l, unsigned in, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, unsigned c,
                 gcc_jit_rvalue *lanes, unsigned type);
-/* elements.c: an array in memory for n vectors of 32- or 64-bit numbers; one that holds them; such a number of one lane.
+/* elements.c: an array in memory for n vectors of 32- or 64-bit numbers; one that holds them; such a number of one
+ * lane.
  */
 gcc_jit_rvalue *lw_array(struct lw *l, unsigned n, bool wide);
 gcc_jit_rvalue *lw_in_memory(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, bool wide);
