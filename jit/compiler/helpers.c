@@ -520,11 +520,7 @@ static gcc_jit_rvalue *place_of_lane(struct lw *l, const struct atomic_step *s, 
                                                     j->t_u64)));
 }
 static void fetch_cell(struct lw *l, gcc_jit_rvalue *lane, const void *with) {
-  struct jx *j = &l->j;
-  gcc_jit_lvalue *cell = lw_field(l, place_of_lane(l, with, lane), 0, j->t_u8);
-  gcc_jit_extended_asm *a = gcc_jit_block_add_extended_asm(j->b, NULL, "prefetcht0 %0");
-  gcc_jit_extended_asm_add_input_operand(a, NULL, "m", jx_rv(cell));
-  gcc_jit_extended_asm_set_volatile_flag(a, 1);
+  jx_prefetch(&l->j, lw_field(l, place_of_lane(l, with, lane), 0, l->j.t_u8));
 }
 static void step_of_lane(struct lw *l, gcc_jit_rvalue *lane, const void *with) {
   struct jx *j = &l->j;

@@ -730,6 +730,48 @@ static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *cell, gcc_
   jx_touches_memory(a);
 }
 
+/* One statement, so that no other arithmetic gets between the change of the mode and its return. */
+static void directed_v3(struct jx *j, const char *operation, unsigned mode, unsigned nin, unsigned n,
+                        gcc_jit_rvalue *(*in)[3], gcc_jit_rvalue **out) {
+  enum { TOGETHER = 4, OTHERS = 3, BITS = 0x6000 }; /* as many as registers last for; old and new mode, a register */
+  static const unsigned modes[] = {0x6000, 0x2000, 0x4000};
+  gcc_jit_lvalue *both = jx_local(j, gcc_jit_context_new_array_type(j->c, NULL, j->t_u32, 2)),
+                 *bits = jx_local(j, j->t_u32), *mode_at[2];
+  for (int k = 0; k < 2; k++)
+    mode_at[k] = gcc_jit_context_new_array_access(j->c, NULL, jx_rv(both), jx_int(j, j->t_int, (uint64_t)k));
+  for (unsigned from = 0; from < n; from += TOGETHER) {
+    const unsigned m = n - from < TOGETHER ? n - from : TOGETHER;
+    char text[512];
+    int at = snprintf(text, sizeof text,
+                      "vstmxcsr %%%u\n\tmov %%%u, %%%u\n\tand $%d, %%%u\n\tor $%u, %%%u\n\tmov %%%u, %%%u\n\t"
+                      "vldmxcsr %%%u\n\t",
+                      m, m, m + 2, ~BITS, m + 2, modes[mode], m + 2, m + 2, m + 1, m + 1);
+    for (unsigned k = 0, first = m + OTHERS; k < m; k++, first += 2)
+      at += nin == 2 ? snprintf(text + at, sizeof text - (size_t)at, "v%sps %%%u, %%%u, %%%u\n\t", operation, first + 1,
+                                first, k)
+                     : snprintf(text + at, sizeof text - (size_t)at, "vfmadd213ps %%%u, %%%u, %%%u\n\t", first + 1,
+                                first, k);
+    snprintf(text + at, sizeof text - (size_t)at, "vldmxcsr %%%u", m);
+    gcc_jit_lvalue *d[TOGETHER];
+    gcc_jit_rvalue *x[TOGETHER], *y[TOGETHER];
+    for (unsigned k = 0; k < m; k++) {
+      d[k] = jx_local(j, j->vf32);
+      x[k] = jx_keep(j, in[from + k][nin - 2]), y[k] = jx_keep(j, in[from + k][nin - 1]); /* no casts */
+      if (nin == 3) jx_set(j, d[k], in[from + k][0]);
+      out[from + k] = jx_rv(d[k]);
+    }
+    gcc_jit_extended_asm *a = gcc_jit_block_add_extended_asm(j->b, NULL, text);
+    for (unsigned k = 0; k < m; k++) gcc_jit_extended_asm_add_output_operand(a, NULL, nin == 3 ? "+&x" : "=&x", d[k]);
+    for (unsigned k = 0; k < 2; k++) gcc_jit_extended_asm_add_output_operand(a, NULL, "=m", mode_at[k]);
+    gcc_jit_extended_asm_add_output_operand(a, NULL, "=&r", bits);
+    for (unsigned k = 0; k < m; k++) {
+      gcc_jit_extended_asm_add_input_operand(a, NULL, "x", x[k]);
+      gcc_jit_extended_asm_add_input_operand(a, NULL, "xm", y[k]);
+    }
+    gcc_jit_extended_asm_add_clobber(a, "cc");
+  }
+}
+
 #define SAME \
   .mask_is_vector = true, .mask_any = mask_any, .mask_bits = mask_bits, .four_masks = four_masks, \
   .masks_of = masks_of, .mask_fill = mask_fill, .compare = compare, .blend = blend, .widen = widen, \
@@ -749,6 +791,7 @@ const struct jx_isa jx_v3 = {.name = "v3",
                              .one = &jx_one,
                              .fma = fma_v3,
                              .to_half = to_half_v3,
+                             .directed = directed_v3,
                              .three_operands = true,
                              .choose = choose_v3,
                              .extreme = extreme_v3,

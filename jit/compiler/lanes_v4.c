@@ -270,6 +270,24 @@ static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, g
   jx_touches_memory(jx_asm(j, text, "+&Yk", k, 3, "r", base, "v", h ? upper(j, j->vu32, index) : index, "v", v));
 }
 
+static void directed(struct jx *j, const char *operation, unsigned mode, unsigned nin, unsigned n,
+                     gcc_jit_rvalue *(*in)[3], gcc_jit_rvalue **out) {
+  static const char *const modes[] = {"rz", "rd", "ru"};
+  char text[64];
+  for (unsigned k = 0; k < n; k++) {
+    if (nin == 2) {
+      snprintf(text, sizeof text, "v%sps %%{%s-sae%%}, %%2, %%1, %%0", operation, modes[mode]);
+      out[k] = jx_ask(j, text, "=v", j->vf32, 2, "v", in[k][0], "v", in[k][1]);
+      continue;
+    }
+    snprintf(text, sizeof text, "vfmadd213ps %%{%s-sae%%}, %%2, %%1, %%0", modes[mode]);
+    gcc_jit_lvalue *d = jx_local(j, j->vf32);
+    jx_set(j, d, in[k][0]);
+    jx_asm(j, text, "+v", d, 2, "v", in[k][1], "v", in[k][2]);
+    out[k] = jx_rv(d);
+  }
+}
+
 static const char *const options[] = {"-march=x86-64-v4", "-mprefer-vector-width=512", "-mtune=icelake-server", NULL};
 const struct jx_isa jx_v4 = {.name = "v4",
                              .options = options,
@@ -287,6 +305,7 @@ const struct jx_isa jx_v4 = {.name = "v4",
                              .narrow = narrow,
                              .convert = convert,
                              .to_half = to_half,
+                             .directed = directed,
                              .unary = unary,
                              .fma = multiply_add,
                              .three_operands = true,

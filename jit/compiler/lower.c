@@ -268,7 +268,9 @@ static bool constants(struct lw *l) {
   return true;
 }
 
-bool lw_compute(struct lw *l) { return constants(l) || special(l) || lw_compute_numbers(l) || by_meaning(l); }
+bool lw_compute(struct lw *l) {
+  return constants(l) || special(l) || lw_compute_numbers(l) || by_meaning(l) || lw_directed(l);
+}
 
 /* ---- instructions that may block ---------------------------------------------------------------------------*/
 /* A condition: some lanes of the split are elsewhere or, with `expected`, are expected where branches reconverge. NULL:

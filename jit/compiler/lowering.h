@@ -683,6 +683,9 @@ gcc_jit_rvalue *lw_mbarrier_is_none(struct lw *l, gcc_jit_rvalue *word);
 bool lw_mbarrier_arrive(struct lw *l);
 /* shapes.c: whether the asynchronous copy always copies all the bytes that its opcode names. */
 bool lw_copies_whole(unsigned op);
+/* directed.c: builds arithmetic in f32 that is rounded in one direction; false: the row is none, or has no native form.
+ */
+bool lw_directed(struct lw *l);
 /* atomics.c: builds an atomic; false: it has no native form here, and nothing was built. */
 bool lw_atomic(struct lw *l);
 /* cross.c: builds a warp operation. lw_cross_lacks: the condition under which its native form cannot do it, `alive`
