@@ -96,16 +96,22 @@ static bool add_to_uniform_address(struct lw *l) {
 static const char *in_one_instruction(const char *step) {
   return !strncmp(step, "ADD_U", 5) ? "lock xadd %0, %1" : !strncmp(step, "EXCH_", 5) ? "xchg %0, %1" : NULL;
 }
-/* The values of operand k, one lane after the other, as they lie in memory once a fallback's operands are there. */
+/* The values of operand k, one lane after the other, as they lie in memory once a fallback's operands are there: how
+ * many bytes behind the spill area's beginning, or, if they have to be put elsewhere, before it. */
 static gcc_jit_rvalue *lanes_of(struct lw *l, unsigned k, bool wide) {
-  gcc_jit_rvalue *cells = lw_operand_cells(l, k, false), *all[2 * LW_CHUNKS];
-  if (cells) return cells;
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *all[2 * LW_CHUNKS];
+  uint32_t slot;
+  bool raw;
+  if (lw_operand_has_cells(l, k, false, &raw, &slot) && !raw) return lw_u64(l, lw_cell_offset(l, slot));
   unsigned n = 0;
   for (unsigned c = 0; c < l->nc; c++) {
-    const jv v = jv_as(&l->j, wide ? MX_T_u64 : MX_T_u32, lw_operand(l, k, c));
+    const jv v = jv_as(j, wide ? MX_T_u64 : MX_T_u32, lw_operand(l, k, c));
     for (unsigned h = 0; h < (wide ? 2u : 1u); h++) all[n++] = v.r[h] ? v.r[h] : v.r[0];
   }
-  return lw_in_memory(l, all, n, wide);
+  gcc_jit_rvalue *at = gcc_jit_context_new_bitcast(j->c, NULL, lw_in_memory(l, all, n, wide), j->t_u64),
+                 *area = gcc_jit_context_new_bitcast(j->c, NULL, jx_rv(l->spill_area), j->t_u64);
+  return jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, at, area));
 }
 /* Where the function leaves old values: the result's cells, in which inactive lanes' values are, canonical, if the slot
  * keeps these. Returned: how many bytes that is behind the spill area's beginning. */

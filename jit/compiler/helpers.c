@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_HELPERS = 256, MOST_OTHERS = 64, MOST_ARGUMENTS = 8 }; /* others: than those for local memory */
+enum { MOST_HELPERS = 256, MOST_OTHERS = 64, MOST_ARGUMENTS = 9 }; /* others: than those for local memory */
 static struct lw_helper {
   char name[64];
   gcc_jit_function *f;
@@ -559,14 +559,17 @@ static void steps_of_all(struct lw *l, gcc_jit_rvalue *mask, const struct atomic
 }
 static struct lw_helper *make_atomic(struct lw *l, const struct lw_atomic_access *ac, const char *name) {
   struct jx *j = &l->j;
-  struct building b =
-      begin(l, name, true, j->t_u32, 8,
-            (gcc_jit_type *[]){j->t_pu8, j->t_pu8, j->t_pu8, j->t_pu8, j->t_u64, j->t_pu8, j->t_pu8, j->t_u64});
+  enum { STATE, AREA, BOUNDS, BOUNDS_AT, ADDRESSES, OFFSET, FIRST, SECOND, PACKED, ARGUMENTS_IN_ALL };
+  struct building b = begin(
+      l, name, true, j->t_u32, ARGUMENTS_IN_ALL,
+      (gcc_jit_type *[]){j->t_pu8, j->t_pu8, j->t_pu8, j->t_u64, j->t_u64, j->t_u64, j->t_u64, j->t_u64, j->t_u64});
+#define CELLS(k_) jx_keep(j, lw_add(l, b.arg[AREA], b.arg[k_]))
+  gcc_jit_rvalue *bounds = jx_keep(j, lw_add(l, b.arg[BOUNDS], b.arg[BOUNDS_AT])), *addresses = CELLS(ADDRESSES);
   const unsigned bytes = jx_bitsof(ac->type) / 8;
 #define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
-#define FIELD(name_) jx_keep(j, jx_rv(lw_field(l, b.arg[2], MX_AT(bounds, name_), j->t_u64)))
+#define FIELD(name_) jx_keep(j, jx_rv(lw_field(l, bounds, MX_AT(bounds, name_), j->t_u64)))
   gcc_jit_rvalue *lo = FIELD(lo), *span = FIELD(writes), *most = jx_keep(j, OP(MINUS, span, lw_u64(l, bytes))),
-                 *from = jx_keep(j, OP(MINUS, b.arg[4], lo));
+                 *from = jx_keep(j, OP(MINUS, b.arg[OFFSET], lo));
   gcc_jit_rvalue *bad = lw_compare(l, GCC_JIT_COMPARISON_LT, span, lw_u64(l, bytes)),
                  *odd = OP(BITWISE_AND, lo, lw_u64(l, ac->wide_address ? bytes - 1 : UINT64_MAX << 32 | (bytes - 1)));
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, most, lw_u64(l, INT32_MAX - 3)));
@@ -578,7 +581,7 @@ static struct lw_helper *make_atomic(struct lw *l, const struct lw_atomic_access
   for (unsigned c = 0; c < l->nc; c++) {
     jv v = {.t = more.t};
     for (unsigned k = 0; k < parts; k++)
-      v.r[k] = jx_keep(j, jx_rv(lw_vector(l, b.arg[3], j->bytes * (parts * c + k), ac->wide_address)));
+      v.r[k] = jx_keep(j, jx_rv(lw_vector(l, addresses, j->bytes * (parts * c + k), ac->wide_address)));
     v = jv_bin(j, JX_ADD, v.t, v, more);
     index[c] = jx_keep(j, (ac->wide_address ? lw_number_32(l, v) : v).r[0]);
   }
@@ -587,15 +590,16 @@ static struct lw_helper *make_atomic(struct lw *l, const struct lw_atomic_access
   gcc_jit_block *out = lw_new_block(l, "out"), *in = lw_new_block(l, "in");
   lw_split(l, lw_rare(l, bad), out, in);
   j->b = out;
-  gcc_jit_block_end_with_return(j->b, NULL,
-                                fall_back(l, &b, ARGUMENTS, gcc_jit_context_new_cast(j->c, NULL, b.arg[7], j->t_u32)));
+  gcc_jit_block_end_with_return(
+      j->b, NULL, fall_back(l, &b, ARGUMENTS, gcc_jit_context_new_cast(j->c, NULL, b.arg[PACKED], j->t_u32)));
   j->b = in;
   gcc_jit_rvalue *host = gcc_jit_context_new_bitcast(j->c, NULL, OP(PLUS, FIELD(host), lo), j->t_pu8);
 #undef FIELD
-  gcc_jit_rvalue *old = jx_keep(j, lw_add(l, b.arg[1], OP(RSHIFT, b.arg[7], lw_u64(l, 32))));
+  gcc_jit_rvalue *old = jx_keep(j, lw_add(l, b.arg[AREA], OP(RSHIFT, b.arg[PACKED], lw_u64(l, 32)))),
+                 *first = CELLS(FIRST), *second = ac->noperands > 1 ? CELLS(SECOND) : NULL;
 #undef OP
-  const struct atomic_step step = {
-      ac, lw_in_memory(l, index, l->nc, false), jx_keep(j, host), {b.arg[5], ac->noperands > 1 ? b.arg[6] : NULL}, old};
+#undef CELLS
+  const struct atomic_step step = {ac, lw_in_memory(l, index, l->nc, false), jx_keep(j, host), {first, second}, old};
   gcc_jit_rvalue *mask = jx_keep(j, lw_pack(l, b.lanes));
   /* a step in one piece lets no later access begin, so lanes would wait for their cells one behind the other */
   if (!ac->shared) lw_for_lanes(l, mask, fetch_cell, &step);
@@ -620,14 +624,14 @@ const struct lw_helper *lw_atomic_helper(struct lw *l, const struct lw_atomic_ac
 gcc_jit_rvalue *lw_call_atomic(struct lw *l, const struct lw_helper *h, gcc_jit_rvalue *addresses, gcc_jit_rvalue *off,
                                gcc_jit_rvalue *const *operand, uint64_t old, gcc_jit_rvalue *const *lanes,
                                uint32_t fallback) {
-  gcc_jit_rvalue *none = gcc_jit_context_null(l->j.c, l->j.t_pu8),
-                 *args[] = {l->state,
+  gcc_jit_rvalue *args[] = {l->state,
                             jx_rv(l->spill_area),
-                            lw_at(l, jx_rv(l->bounds), (uint64_t)l->ins->bounds * sizeof(struct mx_bounds)),
+                            jx_rv(l->bounds),
+                            lw_u64(l, (uint64_t)l->ins->bounds * sizeof(struct mx_bounds)),
                             addresses,
                             off,
                             operand[0],
-                            operand[1] ? operand[1] : none,
+                            operand[1] ? operand[1] : lw_u64(l, 0),
                             lw_u64(l, fallback | old << 32)};
-  return call(l, h, 8, args, lanes);
+  return call(l, h, sizeof args / sizeof *args, args, lanes);
 }

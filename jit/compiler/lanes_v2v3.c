@@ -566,6 +566,47 @@ static void load_quads_v3(struct jx *j, gcc_jit_rvalue **v, gcc_jit_rvalue *base
                           unsigned scale, gcc_jit_rvalue *lanes) {
   jx_load_quads(j, v, base, numbers, scale, lanes, "vinsertf128", 't');
 }
+/* One instruction of two vectors, such as vunpcklps, which works on halves of vectors separately, or vperm2f128, which
+ * joins two halves. */
+static gcc_jit_rvalue *of_two(struct jx *j, const char *text, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
+  return jx_ask(j, text, "=x", j->vu32, 2, "x", x, "x", y);
+}
+#define LOWER_HALVES "vperm2f128 $0x20, %2, %1, %0"
+#define UPPER_HALVES "vperm2f128 $0x31, %2, %1, %0"
+#define UNPACKED(part_, size_) "vunpck" part_ "p" size_ " %2, %1, %0"
+static void deinterleave_v3(struct jx *j, gcc_jit_rvalue **v, unsigned n) {
+  if (n == 2) {
+    gcc_jit_rvalue *even = of_two(j, "vshufps $0x88, %2, %1, %0", v[0], v[1]),
+                   *odd = of_two(j, "vshufps $0xDD, %2, %1, %0", v[0], v[1]);
+    v[0] = jx_ask(j, "vpermq $0xD8, %1, %0", "=x", j->vu32, 1, "x", even);
+    v[1] = jx_ask(j, "vpermq $0xD8, %1, %0", "=x", j->vu32, 1, "x", odd);
+    return;
+  }
+  /* vector t: lanes t and t + 4; then pairs of lanes' elements 0 and 1, and 2 and 3 */
+  gcc_jit_rvalue *t[4] = {of_two(j, LOWER_HALVES, v[0], v[2]), of_two(j, UPPER_HALVES, v[0], v[2]),
+                          of_two(j, LOWER_HALVES, v[1], v[3]), of_two(j, UPPER_HALVES, v[1], v[3])},
+                 *low[2], *high[2];
+  for (unsigned k = 0; k < 2; k++)
+    low[k] = of_two(j, UNPACKED("l", "s"), t[2 * k], t[2 * k + 1]),
+    high[k] = of_two(j, UNPACKED("h", "s"), t[2 * k], t[2 * k + 1]);
+  v[0] = of_two(j, UNPACKED("l", "d"), low[0], low[1]), v[1] = of_two(j, UNPACKED("h", "d"), low[0], low[1]);
+  v[2] = of_two(j, UNPACKED("l", "d"), high[0], high[1]), v[3] = of_two(j, UNPACKED("h", "d"), high[0], high[1]);
+}
+static void interleave_v3(struct jx *j, gcc_jit_rvalue **v, unsigned n) {
+  gcc_jit_rvalue *low[2], *high[2];
+  for (unsigned k = 0; k < n / 2; k++)
+    low[k] = of_two(j, UNPACKED("l", "s"), v[2 * k], v[2 * k + 1]),
+    high[k] = of_two(j, UNPACKED("h", "s"), v[2 * k], v[2 * k + 1]);
+  if (n == 2) {
+    v[0] = of_two(j, LOWER_HALVES, low[0], high[0]), v[1] = of_two(j, UPPER_HALVES, low[0], high[0]);
+    return;
+  }
+  gcc_jit_rvalue *t[4] = {of_two(j, UNPACKED("l", "d"), low[0], low[1]), of_two(j, UNPACKED("h", "d"), low[0], low[1]),
+                          of_two(j, UNPACKED("l", "d"), high[0], high[1]),
+                          of_two(j, UNPACKED("h", "d"), high[0], high[1])};
+  for (unsigned k = 0; k < 2; k++)
+    v[k] = of_two(j, LOWER_HALVES, t[2 * k], t[2 * k + 1]), v[2 + k] = of_two(j, UPPER_HALVES, t[2 * k], t[2 * k + 1]);
+}
 static gcc_jit_rvalue *gather_v2(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index,
                                  unsigned scale, gcc_jit_rvalue *m) {
   char what[32], text[640] = "", lane[96];
@@ -800,6 +841,8 @@ const struct jx_isa jx_v3 = {.name = "v3",
                              .write = write_v3,
                              .gather = gather_v3,
                              .load_quads = load_quads_v3,
+                             .deinterleave = deinterleave_v3,
+                             .interleave = interleave_v3,
                              SAME};
 const struct jx_isa jx_v2 = {.name = "v2",
                              .options = options_v2,

@@ -568,6 +568,8 @@ gcc_jit_rvalue *lw_first_number(struct lw *l, gcc_jit_rvalue *index);
 /* A slot's cells, to be passed to a function of helpers.c in place of code in line; NULL: code in line is better. In
  * loops the calls would cost run time: atax and spmv_row of make bench-foreign took 3 and 5 % longer. */
 gcc_jit_rvalue *lw_cells_to_pass(struct lw *l, uint32_t slot);
+/* A slot's cells, or a copy of what would be there at the beginning of x->tmp. */
+gcc_jit_rvalue *lw_cells_or_copy(struct lw *l, uint32_t slot);
 /* ahead.c. lw_fetch_ahead: prefetches, in a loop, what the current load will touch in a later iteration. first: the
  * host address of the warp's first element; q[]: the chunks' addresses, or NULL: `bytes` bytes lie in one piece. known:
  * the access is certainly a row. */
@@ -603,14 +605,14 @@ void lw_run_version_begin(struct lw *l);
 void lw_run_loop_begin(struct lw *l, uint32_t from, uint32_t end);
 void lw_run_chunk(struct lw *l);
 /* quads.c: n vectors as loaded, in which each lane's n elements are adjacent, become one vector for each element; and
- * the inverse, of which vector number t is returned. */
+ * the inverse. */
 void lw_deinterleave(struct lw *l, gcc_jit_rvalue **v, unsigned n);
-gcc_jit_rvalue *lw_interleave(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, unsigned t);
+void lw_interleave(struct lw *l, gcc_jit_rvalue **v, unsigned n);
 /* Quads of a chunk's lanes at base + index * scale, whose elements are v[]; if the CPU level has load_quads. */
 void lw_load_quads(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes,
                    gcc_jit_rvalue **v);
 void lw_store_quads(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes,
-                    gcc_jit_rvalue *const *v);
+                    gcc_jit_rvalue **v);
 /* memory.c: a chunk of elements at a host address q, all of its lanes or those of a mask (`lanes` not NULL). same: all
  * lanes load one element. own: inactive lanes' bytes may be written back unchanged. */
 void lw_load_chunk(struct lw *l, unsigned out, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes, unsigned type,

@@ -553,10 +553,10 @@ static void in_pieces(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *
       v[e] = ac->load ? j->isa->load(j, false, lw_vector(l, q, at + j->bytes * e, false))
                       : jx_keep(j, lw_source(l, ac->value + e, c, MX_T_u32).r[0]);
     if (ac->load) lw_deinterleave(l, v, ac->n);
+    else lw_interleave(l, v, ac->n);
     for (unsigned e = 0; e < ac->n; e++)
       if (ac->load) lw_put_element(l, e, c, ac->type, (jv){.t = MX_T_u32, .r = {v[e], v[e]}});
-      else
-        j->isa->write(j, false, 0, lw_vector(l, q, at + j->bytes * e, false), lw_interleave(l, v, ac->n, e), lanes[c]);
+      else j->isa->write(j, false, 0, lw_vector(l, q, at + j->bytes * e, false), v[e], lanes[c]);
   }
 }
 
@@ -688,10 +688,17 @@ static bool call_row_access(struct lw *l, const struct lw_access *ac, gcc_jit_rv
 static void by_distance(struct lw *l, const struct lw_access *ac, const struct memory_bounds *p, uint32_t slot,
                         gcc_jit_rvalue *off, gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
-  const jv from = jv_broadcast(j, MX_T_u64, jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)));
-  gcc_jit_rvalue *index[LW_CHUNKS], *most = gcc_jit_context_new_cast(j->c, NULL, p->limit, j->t_u32);
+  gcc_jit_rvalue *from = jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)), *index[LW_CHUNKS],
+                 *most = gcc_jit_context_new_cast(j->c, NULL, p->limit, j->t_u32), *numbers = NULL;
+  if (!lw_is_in_loop(l)) {
+    numbers = jx_keep(j, lw_at(l, l->x, MX_AT(exec, tmp) + 8 * MX_MAX_LANES));
+    lw_call_numbers_32(l, lw_cells_or_copy(l, slot), from, numbers);
+  }
+  const jv more = numbers ? (jv){0} : jv_broadcast(j, MX_T_u64, from);
   for (unsigned c = 0; c < l->nc; c++)
-    index[c] = jx_keep(j, lw_number_32(l, jv_bin(j, JX_ADD, MX_T_u64, lw_get(l, slot, MX_T_u64, c), from)).r[0]);
+    index[c] =
+        jx_keep(j, numbers ? jx_rv(lw_vector(l, numbers, j->bytes * c, false))
+                           : lw_number_32(l, jv_bin(j, JX_ADD, MX_T_u64, lw_get(l, slot, MX_T_u64, c), more)).r[0]);
   gcc_jit_rvalue *bad = lw_compare(l, GCC_JIT_COMPARISON_LT, p->span, lw_u64(l, ac->bytes));
   bad = lw_either(l, bad, lw_compare(l, GCC_JIT_COMPARISON_GT, p->limit, lw_u64(l, INT32_MAX - 3)));
   if (ac->bytes > 1) /* then distances tell whether addresses are aligned */
@@ -699,7 +706,9 @@ static void by_distance(struct lw *l, const struct lw_access *ac, const struct m
                     lw_compare(l, GCC_JIT_COMPARISON_NE,
                                lw_u64_op(l, GCC_JIT_BINARY_OP_BITWISE_AND, p->lo, lw_u64(l, ac->bytes - 1)),
                                lw_u64(l, 0)));
-  bad = lw_either(l, bad, lw_numbers_outside(l, index, most, ac->bytes - 1, lanes));
+  bad = lw_either(l, bad,
+                  numbers ? lw_call_numbers_outside(l, numbers, most, ac->bytes - 1, lanes)
+                          : lw_numbers_outside(l, index, most, ac->bytes - 1, lanes));
   gcc_jit_block *within = lw_new_block(l, "by_distance");
   lw_split(l, lw_rare(l, bad), ac->slow, within);
   j->b = within;

@@ -6,6 +6,7 @@
 #include "vm/exec/jitabi.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* The vector whose lane k is element from[k] of the concatenation of x and y. */
 static gcc_jit_rvalue *pick(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y, const unsigned *from) {
@@ -18,6 +19,10 @@ static gcc_jit_rvalue *pick(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y, 
 /* Deinterleaves n vectors as loaded, in which each lane's n elements are adjacent, into one vector for each element.
  * Quads take two steps: the first one collects elements 2 * (t % 2) and the next one, for half t / 2 of the lanes. */
 void lw_deinterleave(struct lw *l, gcc_jit_rvalue **v, unsigned n) {
+  if (l->j.isa->deinterleave) {
+    l->j.isa->deinterleave(&l->j, v, n);
+    return;
+  }
   const unsigned w = l->j.w, half = w / 2;
   unsigned from[JX_MOST_LANES];
   gcc_jit_rvalue *first_step[4];
@@ -32,23 +37,29 @@ void lw_deinterleave(struct lw *l, gcc_jit_rvalue **v, unsigned n) {
 }
 /* The inverse: vector number t of what is stored. For quads, interleaving pairs in two steps would take fewer
  * operations, but scan took 7 % longer with it. */
-gcc_jit_rvalue *lw_interleave(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, unsigned t) {
+static gcc_jit_rvalue *interleaved(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, unsigned t) {
   struct jx *j = &l->j;
   unsigned from[JX_MOST_LANES], upper = 0;
-  gcc_jit_rvalue *bits[JX_MOST_LANES], *half[2];
+  gcc_jit_rvalue *half[2];
   for (unsigned h = 0; h < n / 2; h++) {
     for (unsigned k = 0; k < j->w; k++) from[k] = k % 2 * j->w + (t * j->w + k) / n;
     half[h] = pick(l, v[2 * h], v[2 * h + 1], from);
   }
   if (n == 2) return half[0];
-  for (unsigned k = 0; k < j->w; k++)
-    upper |= k % 4 / 2 << k, bits[k] = jx_int(j, j->t_u32, k % 4 / 2 ? UINT32_MAX : 0);
-  gcc_jit_rvalue *m = j->isa->mask_is_vector
-                          ? gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, (int)j->w, bits)
-                          : jx_int(j, j->t_mask, upper);
+  for (unsigned k = 0; k < j->w; k++) upper |= k % 4 / 2 << k;
+  gcc_jit_rvalue *m = jx_int(j, j->t_mask, upper);
   return jv_sel(j, MX_T_u32, (jv){.t = MX_T_pred, .r = {m, m}}, (jv){.t = MX_T_u32, .r = {half[1], half[1]}},
                 (jv){.t = MX_T_u32, .r = {half[0], half[0]}})
       .r[0];
+}
+void lw_interleave(struct lw *l, gcc_jit_rvalue **v, unsigned n) {
+  if (l->j.isa->interleave) {
+    l->j.isa->interleave(&l->j, v, n);
+    return;
+  }
+  gcc_jit_rvalue *of[4];
+  memcpy(of, v, n * sizeof *of);
+  for (unsigned t = 0; t < n; t++) v[t] = interleaved(l, of, n, t);
 }
 
 /* The numbers of a chunk in memory, for code that takes them lane by lane. */
@@ -76,11 +87,11 @@ void lw_load_quads(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, un
   lw_deinterleave(l, v, 4);
 }
 void lw_store_quads(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes,
-                    gcc_jit_rvalue *const *v) {
+                    gcc_jit_rvalue **v) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *numbers = put_numbers(l, index);
-  for (unsigned t = 0; t < 4; t++)
-    jx_set(j, lw_vector(l, numbers, (t + 1) * j->bytes, false), lw_interleave(l, v, 4, t));
+  lw_interleave(l, v, 4);
+  for (unsigned t = 0; t < 4; t++) jx_set(j, lw_vector(l, numbers, (t + 1) * j->bytes, false), v[t]);
   char text[256];
   snprintf(text, sizeof text,
            "testl %%0, %%0\n\tjz 2f\n1:\ttzcntl %%0, %%k1\n\tmovslq (%%5,%%q1,4), %%q2\n\tshll $4, %%k1\n\t"

@@ -136,21 +136,29 @@ static struct lw_known_row test_numbers(struct lw *l, unsigned stride, bool know
 gcc_jit_rvalue *lw_cells_to_pass(struct lw *l, uint32_t slot) {
   return lw_is_in_loop(l) ? NULL : lw_cells_address(l, slot);
 }
+gcc_jit_rvalue *lw_cells_or_copy(struct lw *l, uint32_t slot) {
+  struct jx *j = &l->j;
+  gcc_jit_rvalue *at = lw_cells_address(l, slot);
+  if (at) return at;
+  const bool wide = is_wide(l, slot);
+  const unsigned parts = wide ? 2 : 1;
+  at = jx_keep(j, lw_at(l, l->x, MX_AT(exec, tmp)));
+  for (unsigned c = 0; c < l->nc; c++) {
+    const jv v = lw_get(l, slot, wide ? MX_T_u64 : MX_T_u32, c);
+    for (unsigned h = 0; h < parts; h++) jx_set(j, lw_vector(l, at, j->bytes * (parts * c + h), wide), v.r[h]);
+  }
+  return at;
+}
 /* Tests addresses, or numbers, by the first lane that runs. */
 static struct lw_known_row test_addresses(struct lw *l, uint32_t slot, unsigned stride) {
   struct jx *j = &l->j;
   const bool wide = is_wide(l, slot), converged = l->a->blocks[l->ins->block].converged;
   const unsigned parts = wide ? 2 : 1, type = wide ? MX_T_u64 : MX_T_u32;
-  gcc_jit_rvalue *cells = lw_cells_address(l, slot);
-  const bool called = lw_cells_to_pass(l, slot);
+  const bool called = !lw_is_in_loop(l) && (!converged || lw_cells_address(l, slot));
   struct lw_known_row row = {.stride = stride};
   if (!converged || called) {
-    gcc_jit_rvalue *lanes[LW_CHUNKS], *at = cells ? cells : jx_keep(j, lw_at(l, l->x, MX_AT(exec, tmp)));
+    gcc_jit_rvalue *lanes[LW_CHUNKS], *at = lw_cells_or_copy(l, slot);
     for (unsigned c = 0; c < l->nc; c++) lanes[c] = jx_rv(l->cm[c]);
-    for (unsigned c = 0; c < l->nc && !cells; c++) {
-      const jv v = lw_get(l, slot, type, c);
-      for (unsigned h = 0; h < parts; h++) jx_set(j, lw_vector(l, at, j->bytes * (parts * c + h), wide), v.r[h]);
-    }
     row.first =
         (called ? lw_call_row_start : lw_row_start)(l, at, wide, stride, converged ? NULL : lanes, &row.scattered);
     if (!wide) row.first = jx_keep(j, sign_extended(l, row.first));
