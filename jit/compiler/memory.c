@@ -690,7 +690,7 @@ static void by_distance(struct lw *l, const struct lw_access *ac, const struct m
   struct jx *j = &l->j;
   gcc_jit_rvalue *from = jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, off, p->lo)), *index[LW_CHUNKS],
                  *most = gcc_jit_context_new_cast(j->c, NULL, p->limit, j->t_u32), *numbers = NULL;
-  if (!lw_is_in_loop(l)) {
+  if (!lw_is_in_loop(l) && !l->has_rows_of_threads) { /* lanes in several rows come here, and a call costs run time */
     numbers = jx_keep(j, lw_at(l, l->x, MX_AT(exec, tmp) + 8 * MX_MAX_LANES));
     lw_call_numbers_32(l, lw_cells_or_copy(l, slot), from, numbers);
   }
