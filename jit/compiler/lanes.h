@@ -229,10 +229,9 @@ struct jx_isa {
    * level has no vectors for that. */
   void (*load_quads)(struct jx *j, gcc_jit_rvalue **v, gcc_jit_rvalue *base, gcc_jit_rvalue *numbers, unsigned scale,
                      gcc_jit_rvalue *lanes);
-  /* Of n vectors as loaded, in which each lane's n elements (2 or 4) are adjacent, makes one vector for each element;
-   * and the inverse. NULL: by `choose`, which takes elements of two vectors at once. */
-  void (*deinterleave)(struct jx *j, gcc_jit_rvalue **v, unsigned n);
-  void (*interleave)(struct jx *j, gcc_jit_rvalue **v, unsigned n);
+  /* As lw_deinterleave and lw_interleave; NULL: by `choose`, which takes elements of two vectors at once. */
+  void (*deinterleave)(struct jx *j, gcc_jit_rvalue **v, unsigned n, bool wide);
+  void (*interleave)(struct jx *j, gcc_jit_rvalue **v, unsigned n, bool wide);
 };
 extern const struct jx_isa jx_v2, jx_v3, jx_v4, jx_one, jx_one_v2;
 const struct jx_isa *jx_isa_named(const char *name); /* NULL: no code is made for that level */

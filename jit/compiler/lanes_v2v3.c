@@ -574,12 +574,22 @@ static gcc_jit_rvalue *of_two(struct jx *j, const char *text, gcc_jit_rvalue *x,
 #define LOWER_HALVES "vperm2f128 $0x20, %2, %1, %0"
 #define UPPER_HALVES "vperm2f128 $0x31, %2, %1, %0"
 #define UNPACKED(part_, size_) "vunpck" part_ "p" size_ " %2, %1, %0"
-static void deinterleave_v3(struct jx *j, gcc_jit_rvalue **v, unsigned n) {
+static gcc_jit_rvalue *middle_exchanged(struct jx *j, gcc_jit_rvalue *x) {
+  return jx_ask(j, "vpermq $0xD8, %1, %0", "=x", j->vu32, 1, "x", x);
+}
+static void deinterleave_v3(struct jx *j, gcc_jit_rvalue **v, unsigned n, bool wide) {
+  if (wide) {
+    gcc_jit_rvalue *t[4];
+    for (unsigned h = 0; h < 2; h++)
+      t[h] = of_two(j, UNPACKED("l", "d"), v[2 * h], v[2 * h + 1]),
+      t[2 + h] = of_two(j, UNPACKED("h", "d"), v[2 * h], v[2 * h + 1]);
+    for (unsigned k = 0; k < 4; k++) v[k] = middle_exchanged(j, t[k]);
+    return;
+  }
   if (n == 2) {
     gcc_jit_rvalue *even = of_two(j, "vshufps $0x88, %2, %1, %0", v[0], v[1]),
                    *odd = of_two(j, "vshufps $0xDD, %2, %1, %0", v[0], v[1]);
-    v[0] = jx_ask(j, "vpermq $0xD8, %1, %0", "=x", j->vu32, 1, "x", even);
-    v[1] = jx_ask(j, "vpermq $0xD8, %1, %0", "=x", j->vu32, 1, "x", odd);
+    v[0] = middle_exchanged(j, even), v[1] = middle_exchanged(j, odd);
     return;
   }
   /* vector t: lanes t and t + 4; then pairs of lanes' elements 0 and 1, and 2 and 3 */
@@ -592,8 +602,15 @@ static void deinterleave_v3(struct jx *j, gcc_jit_rvalue **v, unsigned n) {
   v[0] = of_two(j, UNPACKED("l", "d"), low[0], low[1]), v[1] = of_two(j, UNPACKED("h", "d"), low[0], low[1]);
   v[2] = of_two(j, UNPACKED("l", "d"), high[0], high[1]), v[3] = of_two(j, UNPACKED("h", "d"), high[0], high[1]);
 }
-static void interleave_v3(struct jx *j, gcc_jit_rvalue **v, unsigned n) {
+static void interleave_v3(struct jx *j, gcc_jit_rvalue **v, unsigned n, bool wide) {
   gcc_jit_rvalue *low[2], *high[2];
+  if (wide) {
+    for (unsigned h = 0; h < 2; h++)
+      low[h] = of_two(j, UNPACKED("l", "d"), v[h], v[2 + h]), high[h] = of_two(j, UNPACKED("h", "d"), v[h], v[2 + h]);
+    for (unsigned h = 0; h < 2; h++)
+      v[2 * h] = of_two(j, LOWER_HALVES, low[h], high[h]), v[2 * h + 1] = of_two(j, UPPER_HALVES, low[h], high[h]);
+    return;
+  }
   for (unsigned k = 0; k < n / 2; k++)
     low[k] = of_two(j, UNPACKED("l", "s"), v[2 * k], v[2 * k + 1]),
     high[k] = of_two(j, UNPACKED("h", "s"), v[2 * k], v[2 * k + 1]);

@@ -604,10 +604,10 @@ bool lw_run_asks_lanes(const struct lw *l, uint32_t k);
 void lw_run_version_begin(struct lw *l);
 void lw_run_loop_begin(struct lw *l, uint32_t from, uint32_t end);
 void lw_run_chunk(struct lw *l);
-/* quads.c: n vectors as loaded, in which each lane's n elements are adjacent, become one vector for each element; and
- * the inverse. */
-void lw_deinterleave(struct lw *l, gcc_jit_rvalue **v, unsigned n);
-void lw_interleave(struct lw *l, gcc_jit_rvalue **v, unsigned n);
+/* quads.c: n vectors as loaded, in which each lane's n elements (2 or 4) are adjacent, become one vector for each
+ * element; and the inverse. wide: pairs of elements of 64 bits, in four vectors; each element has two, its halves. */
+void lw_deinterleave(struct lw *l, gcc_jit_rvalue **v, unsigned n, bool wide);
+void lw_interleave(struct lw *l, gcc_jit_rvalue **v, unsigned n, bool wide);
 /* Quads of a chunk's lanes at base + index * scale, whose elements are v[]; if the CPU level has load_quads. */
 void lw_load_quads(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes,
                    gcc_jit_rvalue **v);

@@ -541,22 +541,15 @@ static void in_pieces(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *
   }
   for (unsigned c = 0; c < l->nc; c++) {
     const uint64_t at = (uint64_t)(j->w * c % piece_lanes) * ac->bytes;
-    gcc_jit_rvalue *v[4], *q = pieces[j->w * c / piece_lanes];
+    gcc_jit_rvalue *q = pieces[j->w * c / piece_lanes];
     if (ac->n == 1) {
       if (far && at % 64 == 0) jx_prefetch(j, lw_vector(l, q, at + LW_PREFETCH, false));
       if (ac->load) lw_load_chunk(l, 0, c, lw_at(l, q, at), NULL, ac->type, false);
       else lw_store_chunk(l, ac->value, c, lw_at(l, q, at), lanes[c], ac->type, own);
       continue;
     }
-    for (unsigned e = 0; e < ac->n; e++) jx_prefetch(j, lw_vector(l, q, at + LW_PREFETCH + e * j->bytes, false));
-    for (unsigned e = 0; e < ac->n; e++)
-      v[e] = ac->load ? j->isa->load(j, false, lw_vector(l, q, at + j->bytes * e, false))
-                      : jx_keep(j, lw_source(l, ac->value + e, c, MX_T_u32).r[0]);
-    if (ac->load) lw_deinterleave(l, v, ac->n);
-    else lw_interleave(l, v, ac->n);
-    for (unsigned e = 0; e < ac->n; e++)
-      if (ac->load) lw_put_element(l, e, c, ac->type, (jv){.t = MX_T_u32, .r = {v[e], v[e]}});
-      else j->isa->write(j, false, 0, lw_vector(l, q, at + j->bytes * e, false), v[e], lanes[c]);
+    if (!own) lw_fetch_lines(l, lw_at(l, q, at + LW_PREFETCH), (uint64_t)j->w * ac->bytes);
+    lw_move_chunk(l, ac, c, lw_at(l, q, at), lanes[c]);
   }
 }
 
@@ -597,7 +590,7 @@ static void by_index(struct lw *l, const struct lw_access *ac, struct memory_bou
                      gcc_jit_rvalue *const *lanes) {
   struct jx *j = &l->j;
   const struct lw_base *base = lw_base(l);
-  const bool wide_elements = ac->n > 1 && jx_wide(ac->type); /* rows of these have no form of their own */
+  const bool wide_elements = ac->n > 2 && jx_wide(ac->type); /* rows of these have no form of their own */
   const unsigned scale = (unsigned)base->post_scale, stride = wide_elements ? 0 : row_stride(base, ac->bytes),
                  more = l->a->lanes - 1;
   off = lw_sum_of_addends(l, base, off);
@@ -804,7 +797,7 @@ static void by_piece(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *o
   const unsigned cls = mx__types[l->ins->o->opnd[ac->at].type].slot_class;
   const uint32_t slot = ja_slot(l->a, cls, mx_w_operand(l->ins->w, ac->at));
   struct memory_bounds p;
-  if (ac->n > 1 && jx_wide(ac->type)) { /* as in by_index() */
+  if (ac->n > 2 && jx_wide(ac->type)) { /* as in by_index() */
     read_cache(l, &p, !ac->load);
     last_address(l, &p, ac->bytes);
     by_distance(l, ac, &p, slot, off, lanes);

@@ -1,5 +1,6 @@
 /* Pairs and quads of adjacent elements: between memory, where a lane's elements lie side by side, and a vector for each
  * element. */
+#include "access.h"
 #include "lowering.h"
 
 #include "vm/exec/exec.h"
@@ -16,15 +17,23 @@ static gcc_jit_rvalue *pick(struct lw *l, gcc_jit_rvalue *x, gcc_jit_rvalue *y, 
   return j->isa->choose(j, (gcc_jit_rvalue *[]){x, y}, 2,
                         gcc_jit_context_new_rvalue_from_vector(j->c, NULL, j->vu32, (int)j->w, lane));
 }
-/* Deinterleaves n vectors as loaded, in which each lane's n elements are adjacent, into one vector for each element.
- * Quads take two steps: the first one collects elements 2 * (t % 2) and the next one, for half t / 2 of the lanes. */
-void lw_deinterleave(struct lw *l, gcc_jit_rvalue **v, unsigned n) {
+/* Quads take two steps: the first one collects elements 2 * (t % 2) and the next one, for half t / 2 of the lanes. */
+void lw_deinterleave(struct lw *l, gcc_jit_rvalue **v, unsigned n, bool wide) {
   if (l->j.isa->deinterleave) {
-    l->j.isa->deinterleave(&l->j, v, n);
+    l->j.isa->deinterleave(&l->j, v, n, wide);
     return;
   }
   const unsigned w = l->j.w, half = w / 2;
   unsigned from[JX_MOST_LANES];
+  if (wide) {
+    gcc_jit_rvalue *of[4];
+    memcpy(of, v, sizeof of);
+    for (unsigned t = 0; t < 4; t++) { /* element t / 2 in half t % 2 of the lanes */
+      for (unsigned k = 0; k < w; k++) from[k] = k / 2 * 4 + t / 2 * 2 + k % 2;
+      v[t] = pick(l, of[t % 2 * 2], of[t % 2 * 2 + 1], from);
+    }
+    return;
+  }
   gcc_jit_rvalue *first_step[4];
   for (unsigned t = 0; t < n; t++) {
     for (unsigned k = 0; k < w; k++) from[k] = n == 2 ? 2 * k + t : k % half * 4 + t % 2 * 2 + k / half;
@@ -35,12 +44,16 @@ void lw_deinterleave(struct lw *l, gcc_jit_rvalue **v, unsigned n) {
     v[e] = n == 2 ? first_step[e] : pick(l, first_step[e / 2], first_step[2 + e / 2], from);
   }
 }
-/* The inverse: vector number t of what is stored. For quads, interleaving pairs in two steps would take fewer
- * operations, but scan took 7 % longer with it. */
-static gcc_jit_rvalue *interleaved(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, unsigned t) {
+/* Vector number t of what is stored. For quads, interleaving pairs in two steps would take fewer operations, but scan
+ * took 7 % longer with it. */
+static gcc_jit_rvalue *interleaved(struct lw *l, gcc_jit_rvalue *const *v, unsigned n, bool wide, unsigned t) {
   struct jx *j = &l->j;
   unsigned from[JX_MOST_LANES], upper = 0;
   gcc_jit_rvalue *half[2];
+  if (wide) {
+    for (unsigned k = 0; k < j->w; k++) from[k] = k / 2 % 2 * j->w + t % 2 * j->w / 2 + k / 4 * 2 + k % 2;
+    return pick(l, v[t / 2], v[2 + t / 2], from);
+  }
   for (unsigned h = 0; h < n / 2; h++) {
     for (unsigned k = 0; k < j->w; k++) from[k] = k % 2 * j->w + (t * j->w + k) / n;
     half[h] = pick(l, v[2 * h], v[2 * h + 1], from);
@@ -52,14 +65,42 @@ static gcc_jit_rvalue *interleaved(struct lw *l, gcc_jit_rvalue *const *v, unsig
                 (jv){.t = MX_T_u32, .r = {half[0], half[0]}})
       .r[0];
 }
-void lw_interleave(struct lw *l, gcc_jit_rvalue **v, unsigned n) {
+void lw_interleave(struct lw *l, gcc_jit_rvalue **v, unsigned n, bool wide) {
   if (l->j.isa->interleave) {
-    l->j.isa->interleave(&l->j, v, n);
+    l->j.isa->interleave(&l->j, v, n, wide);
     return;
   }
+  const unsigned vectors = wide ? 2 * n : n;
   gcc_jit_rvalue *of[4];
-  memcpy(of, v, n * sizeof *of);
-  for (unsigned t = 0; t < n; t++) v[t] = interleaved(l, of, n, t);
+  memcpy(of, v, vectors * sizeof *of);
+  for (unsigned t = 0; t < vectors; t++) v[t] = interleaved(l, of, n, wide, t);
+}
+
+void lw_fetch_lines(struct lw *l, gcc_jit_rvalue *q, uint64_t bytes) {
+  for (uint64_t at = 0; at < bytes; at += 64) jx_prefetch(&l->j, lw_vector(l, q, at, false));
+}
+void lw_move_chunk(struct lw *l, const struct lw_access *ac, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes) {
+  struct jx *j = &l->j;
+  const bool wide = jx_wide(ac->type);
+  const unsigned parts = wide ? 2 : 1, vectors = ac->n * parts;
+  gcc_jit_rvalue *v[4];
+  if (ac->load) {
+    for (unsigned k = 0; k < vectors; k++) v[k] = j->isa->load(j, false, lw_vector(l, q, j->bytes * k, false));
+    lw_deinterleave(l, v, ac->n, wide);
+    for (unsigned e = 0; e < ac->n; e++) {
+      jv element = {.t = wide ? MX_T_u64 : MX_T_u32};
+      for (unsigned h = 0; h < 2; h++) element.r[h] = jx_bits(j, jx_vector(j, wide), v[e * parts + h % parts]);
+      lw_put_element(l, e, c, ac->type, element);
+    }
+    return;
+  }
+  for (unsigned e = 0; e < ac->n; e++) {
+    const jv element = lw_source(l, ac->value + e, c, wide ? MX_T_u64 : MX_T_u32);
+    for (unsigned h = 0; h < parts; h++)
+      v[e * parts + h] = jx_keep(j, jx_bits(j, j->vu32, element.r[h] ? element.r[h] : element.r[0]));
+  }
+  lw_interleave(l, v, ac->n, wide);
+  for (unsigned k = 0; k < vectors; k++) j->isa->write(j, false, 0, lw_vector(l, q, j->bytes * k, false), v[k], lanes);
 }
 
 /* The numbers of a chunk in memory, for code that takes them lane by lane. */
@@ -84,13 +125,13 @@ void lw_load_quads(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, un
            own = {.t = MX_T_u32, .r = {index, index}};
   numbers = put_numbers(l, jv_sel(j, MX_T_u32, (jv){.t = MX_T_pred, .r = {lanes, lanes}}, own, first).r[0]);
   j->isa->load_quads(j, v, base, numbers, scale, bits);
-  lw_deinterleave(l, v, 4);
+  lw_deinterleave(l, v, 4, false);
 }
 void lw_store_quads(struct lw *l, gcc_jit_rvalue *base, gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *lanes,
                     gcc_jit_rvalue **v) {
   struct jx *j = &l->j;
   gcc_jit_rvalue *numbers = put_numbers(l, index);
-  lw_interleave(l, v, 4);
+  lw_interleave(l, v, 4, false);
   for (unsigned t = 0; t < 4; t++) jx_set(j, lw_vector(l, numbers, (t + 1) * j->bytes, false), v[t]);
   char text[256];
   snprintf(text, sizeof text,
