@@ -82,7 +82,7 @@ struct lw_local_access {
   unsigned shift;
 };
 /* Whether there may be one more such function: a kernel can have more combinations than any that a compiler writes. */
-bool lw_has_local_accesses_left(void);
+bool lw_has_functions_left(void);
 gcc_jit_rvalue *lw_call_local_access(struct lw *l, const struct lw_local_access *ac, gcc_jit_rvalue *cells,
                                      gcc_jit_rvalue *more, uint32_t fallback);
 

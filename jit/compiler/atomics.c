@@ -2,8 +2,8 @@
  *
  * One addend for one address, as with counters: a single addition for all lanes, from which their old values follow.
  * Everything else: one lane after the other, by a function of the object (helpers.c). In shared memory that takes plain
- * instructions, since the warps of a block never run at the same time. Elements of 8, 16 and 128 bits and vectors are
- * left to the interpreter's bodies. */
+ * instructions, since the warps of a block never run at the same time. Elements of 8, 16 and 128 bits, halves and
+ * vectors are left to the interpreter's bodies. */
 #include "access.h"
 #include "lowering.h"
 
@@ -132,7 +132,10 @@ static uint64_t result_cells(struct lw *l, bool guarded) {
 static bool lane_by_lane(struct lw *l) {
   const mx_word w = *l->ins->w;
   const struct mx_row_access row = mx__row_access[l->ins->op];
-  if (!row.combine || jx_bitsof(row.type) < 32 || jx_bitsof(row.type) > 64 || l->a->checked) return false;
+  /* sums of halves take a while with scalars only, and the bodies are as fast */
+  if (!row.combine || jx_bitsof(row.type) < 32 || jx_bitsof(row.type) > 64 || row.type == MX_T_f16x2 ||
+      row.type == MX_T_bf16x2 || l->a->checked)
+    return false;
   /* the operand that is the address: the result, if there is one, comes before it */
   const unsigned at = l->ins->o->opnd[0].role == MX_OUT, noperands = l->ins->o->nopnds - at - 2u, space = mx_w_mod(w);
   const bool wide = jx_wide(row.type), guarded = mx_w_guard(w) != MX_GUARD_NONE;

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_HELPERS = 256, MOST_OTHERS = 64, MOST_ARGUMENTS = 9 }; /* others: than those for local memory */
+enum { MOST_HELPERS = 256, MOST_OTHERS = 64, MOST_ARGUMENTS = 9 }; /* others: than those that are counted */
 static struct lw_helper {
   char name[64];
   gcc_jit_function *f;
@@ -390,7 +390,7 @@ void lw_call_store_narrow(struct lw *l, unsigned bits, gcc_jit_rvalue *host, gcc
 }
 
 /* ---- local memory ------------------------------------------------------------------------------------------------*/
-bool lw_has_local_accesses_left(void) { return nknown < MOST_HELPERS - MOST_OTHERS; }
+bool lw_has_functions_left(void) { return nknown < MOST_HELPERS - MOST_OTHERS; }
 /* The last argument is the same as above. */
 static struct lw_helper *make_local_access(struct lw *l, const struct lw_local_access *ac, const char *name,
                                            enum masks_from from) {
@@ -466,11 +466,31 @@ gcc_jit_rvalue *lw_call_local_access(struct lw *l, const struct lw_local_access 
 static jv number_of(struct lw *l, unsigned type, gcc_jit_rvalue *v) {
   return jv_as(&l->one_j, type, jv_broadcast(&l->one_j, jx_wide(type) ? MX_T_u64 : MX_T_u32, v));
 }
+static gcc_jit_rvalue *combined_as(struct lw *l, const struct lw_atomic_access *ac, gcc_jit_rvalue *old, const jv *b,
+                                   const jv *c, bool may_doubt) {
+  struct jx *j = &l->one_j;
+  j->may_doubt = may_doubt, j->doubtful = NULL;
+  const jv was = number_of(l, ac->type, old), now = jx_combines[ac->op](j, &was, b, c, ac->shared);
+  j->may_doubt = false;
+  return jx_keep(j, jv_as(j, jx_wide(ac->type) ? MX_T_u64 : MX_T_u32, now).r[0]);
+}
 static gcc_jit_rvalue *combined(struct lw *l, const struct lw_atomic_access *ac, gcc_jit_rvalue *old, const jv *b,
                                 const jv *c) {
   struct jx *j = &l->one_j;
-  const jv was = number_of(l, ac->type, old), now = jx_combines[ac->op](j, &was, b, c, ac->shared);
-  return jx_keep(j, jv_as(j, jx_wide(ac->type) ? MX_T_u64 : MX_T_u32, now).r[0]);
+  gcc_jit_rvalue *now = combined_as(l, ac, old, b, c, true), *doubtful = j->doubtful;
+  if (!doubtful) return now;
+  /* which NaN the result is, is only asked if it is one */
+  gcc_jit_lvalue *result = jx_local(j, gcc_jit_rvalue_get_type(now));
+  jx_set(j, result, now);
+  gcc_jit_block *nan = gcc_jit_function_new_block(j->fn, NULL), *done = gcc_jit_function_new_block(j->fn, NULL);
+  doubtful = jx_bits(j, j->vf64, doubtful);
+  gcc_jit_rvalue *is_nan = gcc_jit_context_new_comparison(j->c, NULL, GCC_JIT_COMPARISON_NE, doubtful, doubtful);
+  gcc_jit_block_end_with_conditional(j->b, NULL, lw_rare(l, is_nan), nan, done);
+  j->b = nan;
+  jx_set(j, result, combined_as(l, ac, old, b, c, false));
+  gcc_jit_block_end_with_jump(j->b, NULL, done);
+  j->b = done;
+  return jx_rv(result);
 }
 /* Changes one cell, which only this worker reaches or which others may change meanwhile; returns what it held. */
 static gcc_jit_rvalue *change_cell(struct lw *l, const struct lw_atomic_access *ac, gcc_jit_lvalue *cell, const jv *b,
@@ -539,7 +559,7 @@ static void step_of_lane(struct lw *l, gcc_jit_rvalue *lane, const void *with) {
   j->b = l->one_j.b;
   if (s->ac->wants_old) jx_set(j, lw_field(l, lw_add(l, s->old, far), 0, t), old);
 }
-/* If no lane is missing, several steps in a row need no look at the mask; code goes on where some are. */
+/* If no lane is missing, several short steps in a row need no look at the mask; code goes on where some are. */
 static void steps_of_all(struct lw *l, gcc_jit_rvalue *mask, const struct atomic_step *s, gcc_jit_block *behind) {
   enum { IN_A_ROW = 4 };
   struct jx *j = &l->j;
@@ -604,7 +624,7 @@ static struct lw_helper *make_atomic(struct lw *l, const struct lw_atomic_access
   /* a step in one piece lets no later access begin, so lanes would wait for their cells one behind the other */
   if (!ac->shared) lw_for_lanes(l, mask, fetch_cell, &step);
   gcc_jit_block *behind = lw_new_block(l, "behind");
-  if (ac->shared) steps_of_all(l, mask, &step, behind);
+  if (ac->shared && ac->instruction) steps_of_all(l, mask, &step, behind);
   lw_for_lanes(l, mask, step_of_lane, &step);
   lw_go(l, behind);
   j->b = behind;
@@ -618,8 +638,8 @@ const struct lw_helper *lw_atomic_helper(struct lw *l, const struct lw_atomic_ac
   snprintf(name, sizeof name, "atomic_%s%s%s%s", step, ac->wants_old ? "_old" : "", ac->shared ? "_shared" : "",
            ac->wide_address ? "" : "_a32");
   const struct lw_helper *h = find(name);
-  if (!h) h = make_atomic(l, ac, name);
-  return h->f ? h : NULL;
+  if (!h && lw_has_functions_left()) h = make_atomic(l, ac, name);
+  return h && h->f ? h : NULL;
 }
 gcc_jit_rvalue *lw_call_atomic(struct lw *l, const struct lw_helper *h, gcc_jit_rvalue *addresses, gcc_jit_rvalue *off,
                                gcc_jit_rvalue *const *operand, uint64_t old, gcc_jit_rvalue *const *lanes,

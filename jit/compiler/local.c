@@ -83,7 +83,7 @@ bool lw_call_by_lane(struct lw *l, const struct lw_access *ac, jv off) {
   const unsigned k = ac->load ? 0 : ac->value, to = l->ins->o->opnd[k].type, at = l->ins->o->opnd[ac->at].type;
   struct lw_local_access local = {.load = ac->load, .type = ac->type, .to = to, .bytes = ac->bytes};
   if (!l->slots_spilled || l->one_lane || l->loop || (ac->load && ac->guarded) || ac->n > 1 || l->parts ||
-      !lw_has_local_accesses_left() || jx_wide(ac->type) != (mx__types[to].slot_class == MX_R64) ||
+      !lw_has_functions_left() || jx_wide(ac->type) != (mx__types[to].slot_class == MX_R64) ||
       mx__types[to].slot_class == MX_PRED || !lw_operand_has_cells(l, k, ac->load, &local.raw, &local.slot))
     return false;
   const struct lw_base *base = lw_base(l);
