@@ -93,8 +93,8 @@ gcc_jit_rvalue *lw_call_local_access(struct lw *l, const struct lw_local_access 
  * values are wanted. */
 struct lw_helper;
 struct lw_atomic_access {
-  unsigned op, type, noperands; /* type: of the element */
-  bool wants_old, shared, wide_address;
+  unsigned op, type, noperands;                    /* type: of the element */
+  bool wants_old, shared, wide_address, one_value; /* one_value: the first operand is a number, that of all lanes */
   const char *instruction; /* that exchanges a cell's value for a register's, having done the step; or NULL */
 };
 const struct lw_helper *lw_atomic_helper(struct lw *l, const struct lw_atomic_access *ac, const char *step);

@@ -113,6 +113,11 @@ static gcc_jit_rvalue *lanes_of(struct lw *l, unsigned k, bool wide) {
                  *area = gcc_jit_context_new_bitcast(j->c, NULL, jx_rv(l->spill_area), j->t_u64);
   return jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, at, area));
 }
+/* The value that operand k has in all lanes, as a u64. */
+static gcc_jit_rvalue *number_of_all(struct lw *l, unsigned k, bool wide) {
+  gcc_jit_rvalue *v = jv_scalar(&l->j, jv_as(&l->j, wide ? MX_T_u64 : MX_T_u32, lw_operand(l, k, 0)));
+  return wide ? v : gcc_jit_context_new_cast(l->j.c, NULL, v, l->j.t_u64);
+}
 /* Where the function leaves old values: the result's cells, in which inactive lanes' values are, canonical, if the slot
  * keeps these. Returned: how many bytes that is behind the spill area's beginning. */
 static uint64_t result_cells(struct lw *l, bool guarded) {
@@ -146,6 +151,7 @@ static bool lane_by_lane(struct lw *l) {
                                       .wants_old = wants_old(l),
                                       .shared = space == MX_SHARED,
                                       .wide_address = jx_wide(l->ins->o->opnd[at].type),
+                                      .one_value = lw_operand_uniform(l, at + 2),
                                       .instruction = in_one_instruction(row.combine)};
   const struct lw_helper *helper = lw_atomic_helper(l, &ac, row.combine);
   if (!helper) return false;
@@ -157,7 +163,8 @@ static bool lane_by_lane(struct lw *l) {
   if (guarded) lw_if_any(l, lw_any(l, lanes), at, end);
   else l->always = true;
   const uint32_t fallback = lw_spill_for_fallback(l);
-  for (unsigned k = 0; k < noperands; k++) operand[k] = lanes_of(l, at + 2 + k, wide);
+  for (unsigned k = 0; k < noperands; k++)
+    operand[k] = !k && ac.one_value ? number_of_all(l, at + 2, wide) : lanes_of(l, at + 2 + k, wide);
   gcc_jit_rvalue *addresses = lanes_of(l, at, ac.wide_address);
   const uint64_t old = at ? result_cells(l, guarded) : 0;
   lw_behind_body(

@@ -531,6 +531,7 @@ static gcc_jit_rvalue *change_cell(struct lw *l, const struct lw_atomic_access *
 struct atomic_step {
   const struct lw_atomic_access *ac;
   gcc_jit_rvalue *at, *from, *operand[2], *old; /* 32-bit distances from the host address `from`; arrays of lanes */
+  gcc_jit_rvalue *number;                       /* the first operand's, if all lanes have one */
 };
 static gcc_jit_rvalue *place_of_lane(struct lw *l, const struct atomic_step *s, gcc_jit_rvalue *lane) {
   struct jx *j = &l->j;
@@ -552,7 +553,8 @@ static void step_of_lane(struct lw *l, gcc_jit_rvalue *lane, const void *with) {
   jv operand[2];
   l->one_j.fn = j->fn, l->one_j.b = j->b;
   for (unsigned k = 0; k < 2; k++)
-    operand[k] = !s->operand[k]
+    operand[k] = !k && s->number ? number_of(l, s->ac->type, s->number)
+                 : !s->operand[k]
                      ? (jv){0}
                      : number_of(l, s->ac->type, jx_keep(j, jx_rv(lw_field(l, lw_add(l, s->operand[k], far), 0, t))));
   gcc_jit_rvalue *old = change_cell(l, s->ac, cell, &operand[0], &operand[1]);
@@ -616,10 +618,13 @@ static struct lw_helper *make_atomic(struct lw *l, const struct lw_atomic_access
   gcc_jit_rvalue *host = gcc_jit_context_new_bitcast(j->c, NULL, OP(PLUS, FIELD(host), lo), j->t_pu8);
 #undef FIELD
   gcc_jit_rvalue *old = jx_keep(j, lw_add(l, b.arg[AREA], OP(RSHIFT, b.arg[PACKED], lw_u64(l, 32)))),
-                 *first = CELLS(FIRST), *second = ac->noperands > 1 ? CELLS(SECOND) : NULL;
+                 *first = ac->one_value ? NULL : CELLS(FIRST), *second = ac->noperands > 1 ? CELLS(SECOND) : NULL;
 #undef OP
 #undef CELLS
-  const struct atomic_step step = {ac, lw_in_memory(l, index, l->nc, false), jx_keep(j, host), {first, second}, old};
+  gcc_jit_type *t = jx_wide(ac->type) ? j->t_u64 : j->t_u32;
+  gcc_jit_rvalue *number = ac->one_value ? jx_keep(j, gcc_jit_context_new_cast(j->c, NULL, b.arg[FIRST], t)) : NULL;
+  const struct atomic_step step = {ac,    lw_in_memory(l, index, l->nc, false), jx_keep(j, host), {first, second}, old,
+                                   number};
   gcc_jit_rvalue *mask = jx_keep(j, lw_pack(l, b.lanes));
   /* a step in one piece lets no later access begin, so lanes would wait for their cells one behind the other */
   if (!ac->shared) lw_for_lanes(l, mask, fetch_cell, &step);
@@ -635,8 +640,8 @@ static struct lw_helper *make_atomic(struct lw *l, const struct lw_atomic_access
 }
 const struct lw_helper *lw_atomic_helper(struct lw *l, const struct lw_atomic_access *ac, const char *step) {
   char name[64];
-  snprintf(name, sizeof name, "atomic_%s%s%s%s", step, ac->wants_old ? "_old" : "", ac->shared ? "_shared" : "",
-           ac->wide_address ? "" : "_a32");
+  snprintf(name, sizeof name, "atomic_%s%s%s%s%s", step, ac->wants_old ? "_old" : "", ac->shared ? "_shared" : "",
+           ac->wide_address ? "" : "_a32", ac->one_value ? "_one" : "");
   const struct lw_helper *h = find(name);
   if (!h && lw_has_functions_left()) h = make_atomic(l, ac, name);
   return h && h->f ? h : NULL;
