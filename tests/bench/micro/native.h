@@ -29,7 +29,7 @@ typedef void native_fn(void *data, uint32_t *out, unsigned blocks);
   X(private_same) \
   X(private_apart) \
   X(shared_row_u8) \
-  X(shared_any_u8) X(atomic_shared) X(atomic_global) X(atomic_global_old) X(atomic_shared_old) X(atomic_float)
+  X(shared_any_u8) X(atomic_shared) X(atomic_shared_old) X(atomic_global) X(atomic_global_old) X(atomic_float)
 #define DECLARE(name_) extern native_fn v3_##name_, v4_##name_;
 MICRO_CASES(DECLARE)
 #undef DECLARE
