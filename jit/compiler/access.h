@@ -50,9 +50,8 @@ void lw_scatter_narrow(struct lw *l, gcc_jit_rvalue *host, gcc_jit_rvalue *const
                        unsigned type, const jv *v);
 
 /* quads.c: moves chunk c of pairs or quads, all of whose lanes are active if it is stored, from or to host address q.
- * lw_fetch_lines: prefetches so many bytes. */
+ */
 void lw_move_chunk(struct lw *l, const struct lw_access *ac, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes);
-void lw_fetch_lines(struct lw *l, gcc_jit_rvalue *q, uint64_t bytes);
 
 /* local.c: builds an access to local memory. lw_call_by_lane: the same by one call of a function of the object, which
  * also calls the body where it must; false: it has no such form, and nothing was built. */

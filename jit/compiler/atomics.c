@@ -56,6 +56,10 @@ static bool wants_old(const struct lw *l) {
          ja_has(l->live + l->a->words,
                 ja_slot(l->a, mx__types[l->ins->o->opnd[0].type].slot_class, mx_w_operand(l->ins->w, 0)));
 }
+/* The number that operand k is in all lanes. */
+static gcc_jit_rvalue *number_of_all(struct lw *l, unsigned k, bool wide) {
+  return jv_scalar(&l->j, jv_as(&l->j, wide ? MX_T_u64 : MX_T_u32, lw_operand(l, k, 0)));
+}
 static bool add_to_uniform_address(struct lw *l) {
   struct jx *j = &l->j;
   const struct mx_row_access ac = mx__row_access[l->ins->op];
@@ -71,7 +75,7 @@ static bool add_to_uniform_address(struct lw *l) {
   lw_if_any(l, lw_compare(l, GCC_JIT_COMPARISON_NE, m, lw_u64(l, 0)), at, end);
   lw_checked_access(l, at, bytes, slow);
   gcc_jit_lvalue *cell = lw_field(l, lw_uniform_address(l, at, bytes, true, NULL, slow), 0, t);
-  gcc_jit_rvalue *more = jx_keep(j, jv_scalar(j, jv_as(j, raw, lw_operand(l, at + 2, 0)))),
+  gcc_jit_rvalue *more = jx_keep(j, number_of_all(l, at + 2, bytes == 8)),
                  *all =
                      jx_op(j, GCC_JIT_BINARY_OP_MULT, t, more, gcc_jit_context_new_cast(j->c, NULL, lw_count(l, m), t));
   gcc_jit_rvalue *old = jx_keep(j, add_at(l, cell, t, jx_keep(j, all), mx_w_mod(*l->ins->w) == MX_SHARED));
@@ -112,11 +116,6 @@ static gcc_jit_rvalue *lanes_of(struct lw *l, unsigned k, bool wide) {
   gcc_jit_rvalue *at = gcc_jit_context_new_bitcast(j->c, NULL, lw_in_memory(l, all, n, wide), j->t_u64),
                  *area = gcc_jit_context_new_bitcast(j->c, NULL, jx_rv(l->spill_area), j->t_u64);
   return jx_keep(j, lw_u64_op(l, GCC_JIT_BINARY_OP_MINUS, at, area));
-}
-/* The value that operand k has in all lanes, as a u64. */
-static gcc_jit_rvalue *number_of_all(struct lw *l, unsigned k, bool wide) {
-  gcc_jit_rvalue *v = jv_scalar(&l->j, jv_as(&l->j, wide ? MX_T_u64 : MX_T_u32, lw_operand(l, k, 0)));
-  return wide ? v : gcc_jit_context_new_cast(l->j.c, NULL, v, l->j.t_u64);
 }
 /* Where the function leaves old values: the result's cells, in which inactive lanes' values are, canonical, if the slot
  * keeps these. Returned: how many bytes that is behind the spill area's beginning. */
@@ -164,7 +163,8 @@ static bool lane_by_lane(struct lw *l) {
   else l->always = true;
   const uint32_t fallback = lw_spill_for_fallback(l);
   for (unsigned k = 0; k < noperands; k++)
-    operand[k] = !k && ac.one_value ? number_of_all(l, at + 2, wide) : lanes_of(l, at + 2 + k, wide);
+    operand[k] = !k && ac.one_value ? gcc_jit_context_new_cast(l->j.c, NULL, number_of_all(l, at + 2, wide), l->j.t_u64)
+                                    : lanes_of(l, at + 2 + k, wide);
   gcc_jit_rvalue *addresses = lanes_of(l, at, ac.wide_address);
   const uint64_t old = at ? result_cells(l, guarded) : 0;
   lw_behind_body(

@@ -2,25 +2,25 @@
  * set for several vectors at a time, where instructions have no mode of their own. */
 #include "lowering.h"
 
+#include <stdio.h>
 #include <string.h>
 
-/* The processor's name for what a row computes, of which the table has the lane function: add for add_dir_f32. NULL: it
- * is none of these rows. */
-static const char *operation(const char *meaning, char name[8]) {
-  static const char end[] = "_dir_f32";
-  const size_t n = strlen(meaning);
-  if (n < sizeof end || n - sizeof end + 1 >= 8 || strcmp(meaning + n - sizeof end + 1, end)) return NULL;
-  memcpy(name, meaning, n - sizeof end + 1);
-  name[n - sizeof end + 1] = 0;
-  return name;
+/* The instruction for a row of nin operands, of which the table names the lane function: vaddps for add_dir_f32. False:
+ * it is none of these rows. */
+static bool instruction_of(const char *meaning, unsigned nin, char name[16]) {
+  const char *end = strstr(meaning, "_dir_f32");
+  if (!end || nin < 2) return false;
+  if (nin == 3) strcpy(name, "vfmadd213ps");
+  else snprintf(name, 16, "v%.*sps", (int)(end - meaning), meaning);
+  return true;
 }
 bool lw_directed(struct lw *l) {
   enum { MODES = 3 }; /* modifiers from there on flush subnormals or saturate */
   struct jx *j = &l->j;
   const struct mx_op_info *o = l->ins->o;
   const unsigned mode = mx_w_mod(*l->ins->w), nin = o->nopnds - 1u;
-  char name[8];
-  if (!j->isa->directed || mode >= MODES || (nin != 2 && nin != 3) || !operation(o->meaning, name)) return false;
+  char name[16];
+  if (!j->isa->directed || mode >= MODES || !instruction_of(o->meaning, nin, name)) return false;
   const bool uniform = lw_result_uniform(l, 0);
   const unsigned n = uniform ? 1 : l->nc;
   gcc_jit_rvalue *in[LW_CHUNKS][3], *out[LW_CHUNKS];

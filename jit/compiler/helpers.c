@@ -355,6 +355,23 @@ gcc_jit_rvalue *lw_call_row_access(struct lw *l, const struct lw_row_access *ac,
 }
 
 /* ---- elements of 8 and 16 bits ------------------------------------------------------------------------------------*/
+struct narrow_step {
+  gcc_jit_rvalue *host, *values, *index; /* index: NULL: the elements lie side by side */
+  unsigned bits, scale;
+};
+static void store_narrow_of_lane(struct lw *l, gcc_jit_rvalue *lane, const void *with) {
+  struct jx *j = &l->j;
+  const struct narrow_step *s = with;
+#define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
+  gcc_jit_rvalue *four = jx_keep(j, OP(MULT, lane, lw_u64(l, 4))), *at = lane;
+  if (s->index)
+    at = gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, lw_add(l, s->index, four), 0, j->t_int)), j->t_u64);
+  at = OP(MULT, at, lw_u64(l, s->scale));
+#undef OP
+  gcc_jit_type *t = s->bits == 8 ? j->t_u8 : j->t_u16;
+  jx_set(j, lw_field(l, lw_add(l, s->host, at), 0, t),
+         gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, lw_add(l, s->values, four), 0, j->t_u32)), t));
+}
 void lw_call_store_narrow(struct lw *l, unsigned bits, gcc_jit_rvalue *host, gcc_jit_rvalue *values,
                           gcc_jit_rvalue *index, unsigned scale, gcc_jit_rvalue *mask) {
   struct jx *j = &l->j;
@@ -363,26 +380,8 @@ void lw_call_store_narrow(struct lw *l, unsigned bits, gcc_jit_rvalue *host, gcc
   struct lw_helper *h = find(name);
   if (!h) {
     struct building b = begin(l, name, false, j->t_bool, 4, (gcc_jit_type *[]){j->t_pu8, j->t_pu8, j->t_u64, j->t_pu8});
-#define OP(op_, x_, y_) jx_op(j, GCC_JIT_BINARY_OP_##op_, j->t_u64, x_, y_)
-    gcc_jit_lvalue *left = jx_local(j, j->t_u64);
-    jx_set(j, left, b.arg[2]);
-    gcc_jit_block *next = lw_new_block(l, "next"), *lane = lw_new_block(l, "lane"), *over = lw_new_block(l, "over");
-    lw_go(l, next);
-    j->b = next;
-    lw_split(l, lw_compare(l, GCC_JIT_COMPARISON_NE, jx_rv(left), lw_u64(l, 0)), lane, over);
-    j->b = lane;
-    gcc_jit_rvalue *number = jx_keep(j, lw_lowest(l, jx_rv(left))), *four = jx_keep(j, OP(MULT, number, lw_u64(l, 4)));
-    gcc_jit_rvalue *at = number;
-    if (index)
-      at = gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, lw_add(l, b.arg[3], four), 0, j->t_int)), j->t_u64);
-    at = OP(MULT, at, lw_u64(l, index ? scale : bits / 8));
-    gcc_jit_type *t = bits == 8 ? j->t_u8 : j->t_u16;
-    jx_set(j, lw_field(l, lw_add(l, b.arg[0], at), 0, t),
-           gcc_jit_context_new_cast(j->c, NULL, jx_rv(lw_field(l, lw_add(l, b.arg[1], four), 0, j->t_u32)), t));
-    jx_set(j, left, lw_but_lowest(l, jx_rv(left)));
-    lw_go(l, next);
-    j->b = over;
-#undef OP
+    const struct narrow_step step = {b.arg[0], b.arg[1], index ? b.arg[3] : NULL, bits, index ? scale : bits / 8};
+    lw_for_lanes(l, b.arg[2], store_narrow_of_lane, &step);
     h = end(l, &b, jx_int(j, j->t_bool, 0), NULL);
   }
   gcc_jit_rvalue *args[] = {host, values, mask, index ? index : gcc_jit_context_null(j->c, j->t_pu8)};
@@ -552,11 +551,11 @@ static void step_of_lane(struct lw *l, gcc_jit_rvalue *lane, const void *with) {
   gcc_jit_rvalue *far = jx_keep(j, jx_op(j, GCC_JIT_BINARY_OP_MULT, j->t_u64, lane, lw_u64(l, wide ? 8 : 4)));
   jv operand[2];
   l->one_j.fn = j->fn, l->one_j.b = j->b;
-  for (unsigned k = 0; k < 2; k++)
-    operand[k] = !k && s->number ? number_of(l, s->ac->type, s->number)
-                 : !s->operand[k]
-                     ? (jv){0}
-                     : number_of(l, s->ac->type, jx_keep(j, jx_rv(lw_field(l, lw_add(l, s->operand[k], far), 0, t))));
+  for (unsigned k = 0; k < 2; k++) {
+    gcc_jit_rvalue *v = k ? NULL : s->number;
+    if (s->operand[k]) v = jx_keep(j, jx_rv(lw_field(l, lw_add(l, s->operand[k], far), 0, t)));
+    operand[k] = v ? number_of(l, s->ac->type, v) : (jv){0};
+  }
   gcc_jit_rvalue *old = change_cell(l, s->ac, cell, &operand[0], &operand[1]);
   j->b = l->one_j.b;
   if (s->ac->wants_old) jx_set(j, lw_field(l, lw_add(l, s->old, far), 0, t), old);

@@ -160,9 +160,9 @@ struct jx_isa {
   /* f32 to the bits of f16, nearest-even, in 32-bit lanes; NaNs need not be canonical. NULL: composed, and so is the
    * conversion from f16 */
   gcc_jit_rvalue *(*to_half)(struct jx *j, gcc_jit_rvalue *x);
-  /* n vectors of floats, in each the sum, difference, product, quotient (add, sub, mul, div) or fused sum (fma) of nin
-   * ones, rounded towards zero, down or up (0, 1, 2); NULL: the level has no instructions with three operands */
-  void (*directed)(struct jx *j, const char *operation, unsigned mode, unsigned nin, unsigned n,
+  /* n vectors of floats, in each what that instruction makes of nin ones (of three: vfmadd213ps), rounded towards zero,
+   * down or up (0, 1, 2); NULL: the level has no instructions with three operands */
+  void (*directed)(struct jx *j, const char *instruction, unsigned mode, unsigned nin, unsigned n,
                    gcc_jit_rvalue *(*in)[3], gcc_jit_rvalue **out);
   jv (*unary)(struct jx *j, enum jx_un op, unsigned t, jv x); /* square roots, roundings, counts of leading zeros */
   jv (*fma)(struct jx *j, unsigned t, jv x, jv y, jv z);

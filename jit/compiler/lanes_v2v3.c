@@ -72,10 +72,14 @@ static gcc_jit_rvalue *bits(struct jx *j, bool wide, enum gcc_jit_binary_op op, 
 static gcc_jit_rvalue *upper(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *v) {
   return jx_ask(j, is_v3(j) ? "vextracti128 $1, %1, %x0" : "pshufd $0xEE, %1, %0", "=x", t, 1, "x", v);
 }
+/* What an instruction has made of two vectors, which works on halves of them separately at v3, in the order of lanes.
+ */
+static gcc_jit_rvalue *in_order(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *v) {
+  return is_v3(j) ? jx_ask(j, "vpermq $0xD8, %1, %0", "=x", t, 1, "x", v) : v;
+}
 /* The even 32-bit lanes of both halves in one vector. */
 static gcc_jit_rvalue *low_parts(struct jx *j, gcc_jit_type *t, gcc_jit_rvalue *lo, gcc_jit_rvalue *hi) {
-  gcc_jit_rvalue *v = two(j, "shufps", "$0x88, ", t, lo, hi);
-  return is_v3(j) ? jx_ask(j, "vpermq $0xD8, %1, %0", "=x", t, 1, "x", v) : v;
+  return in_order(j, t, two(j, "shufps", "$0x88, ", t, lo, hi));
 }
 
 /* ---- masks ----------------------------------------------------------------------------------------------------*/
@@ -281,7 +285,7 @@ static jv fit(struct jx *j, jv x) {
   low.r[0] = low.r[1] = two(j, "shufps", "$0x88, ", j->vu32, x.r[0], x.r[1]);
   high.r[0] = high.r[1] = two(j, "shufps", "$0xDD, ", j->vu32, x.r[0], x.r[1]);
   jv v = jv_sel(j, t, jv_cmp(j, JX_EQ, t, high, jv_k(j, t, 0)), low, jv_k(j, t, 0x80000000u));
-  if (is_v3(j)) v.r[0] = v.r[1] = jx_ask(j, "vpermq $0xD8, %1, %0", "=x", j->vu32, 1, "x", v.r[0]);
+  v.r[0] = v.r[1] = in_order(j, j->vu32, v.r[0]);
   return v;
 }
 #define TWO_TO_52 0x4330000000000000ull /* as a double: its last bit is worth 1 */
@@ -566,64 +570,55 @@ static void load_quads_v3(struct jx *j, gcc_jit_rvalue **v, gcc_jit_rvalue *base
                           unsigned scale, gcc_jit_rvalue *lanes) {
   jx_load_quads(j, v, base, numbers, scale, lanes, "vinsertf128", 't');
 }
-/* One instruction of two vectors, such as vunpcklps, which works on halves of vectors separately, or vperm2f128, which
- * joins two halves. */
-static gcc_jit_rvalue *of_two(struct jx *j, const char *text, gcc_jit_rvalue *x, gcc_jit_rvalue *y) {
-  return jx_ask(j, text, "=x", j->vu32, 2, "x", x, "x", y);
-}
-#define LOWER_HALVES "vperm2f128 $0x20, %2, %1, %0"
-#define UPPER_HALVES "vperm2f128 $0x31, %2, %1, %0"
-#define UNPACKED(part_, size_) "vunpck" part_ "p" size_ " %2, %1, %0"
-static gcc_jit_rvalue *middle_exchanged(struct jx *j, gcc_jit_rvalue *x) {
-  return jx_ask(j, "vpermq $0xD8, %1, %0", "=x", j->vu32, 1, "x", x);
-}
+/* Unpacking works on halves of vectors separately, the last two join such halves. */
+#define UNPACK(part_, size_, x_, y_) two(j, "unpck" part_ "p" size_, "", j->vu32, x_, y_)
+#define LOWER_HALVES(x_, y_) two(j, "perm2f128", "$0x20, ", j->vu32, x_, y_)
+#define UPPER_HALVES(x_, y_) two(j, "perm2f128", "$0x31, ", j->vu32, x_, y_)
 static void deinterleave_v3(struct jx *j, gcc_jit_rvalue **v, unsigned n, bool wide) {
   if (wide) {
     gcc_jit_rvalue *t[4];
     for (unsigned h = 0; h < 2; h++)
-      t[h] = of_two(j, UNPACKED("l", "d"), v[2 * h], v[2 * h + 1]),
-      t[2 + h] = of_two(j, UNPACKED("h", "d"), v[2 * h], v[2 * h + 1]);
-    for (unsigned k = 0; k < 4; k++) v[k] = middle_exchanged(j, t[k]);
+      t[h] = UNPACK("l", "d", v[2 * h], v[2 * h + 1]), t[2 + h] = UNPACK("h", "d", v[2 * h], v[2 * h + 1]);
+    for (unsigned k = 0; k < 4; k++) v[k] = in_order(j, j->vu32, t[k]);
     return;
   }
   if (n == 2) {
-    gcc_jit_rvalue *even = of_two(j, "vshufps $0x88, %2, %1, %0", v[0], v[1]),
-                   *odd = of_two(j, "vshufps $0xDD, %2, %1, %0", v[0], v[1]);
-    v[0] = middle_exchanged(j, even), v[1] = middle_exchanged(j, odd);
+    gcc_jit_rvalue *even = low_parts(j, j->vu32, v[0], v[1]);
+    v[1] = in_order(j, j->vu32, two(j, "shufps", "$0xDD, ", j->vu32, v[0], v[1])), v[0] = even;
     return;
   }
   /* vector t: lanes t and t + 4; then pairs of lanes' elements 0 and 1, and 2 and 3 */
-  gcc_jit_rvalue *t[4] = {of_two(j, LOWER_HALVES, v[0], v[2]), of_two(j, UPPER_HALVES, v[0], v[2]),
-                          of_two(j, LOWER_HALVES, v[1], v[3]), of_two(j, UPPER_HALVES, v[1], v[3])},
+  gcc_jit_rvalue *t[4] = {LOWER_HALVES(v[0], v[2]), UPPER_HALVES(v[0], v[2]), LOWER_HALVES(v[1], v[3]),
+                          UPPER_HALVES(v[1], v[3])},
                  *low[2], *high[2];
   for (unsigned k = 0; k < 2; k++)
-    low[k] = of_two(j, UNPACKED("l", "s"), t[2 * k], t[2 * k + 1]),
-    high[k] = of_two(j, UNPACKED("h", "s"), t[2 * k], t[2 * k + 1]);
-  v[0] = of_two(j, UNPACKED("l", "d"), low[0], low[1]), v[1] = of_two(j, UNPACKED("h", "d"), low[0], low[1]);
-  v[2] = of_two(j, UNPACKED("l", "d"), high[0], high[1]), v[3] = of_two(j, UNPACKED("h", "d"), high[0], high[1]);
+    low[k] = UNPACK("l", "s", t[2 * k], t[2 * k + 1]), high[k] = UNPACK("h", "s", t[2 * k], t[2 * k + 1]);
+  v[0] = UNPACK("l", "d", low[0], low[1]), v[1] = UNPACK("h", "d", low[0], low[1]);
+  v[2] = UNPACK("l", "d", high[0], high[1]), v[3] = UNPACK("h", "d", high[0], high[1]);
 }
 static void interleave_v3(struct jx *j, gcc_jit_rvalue **v, unsigned n, bool wide) {
   gcc_jit_rvalue *low[2], *high[2];
   if (wide) {
     for (unsigned h = 0; h < 2; h++)
-      low[h] = of_two(j, UNPACKED("l", "d"), v[h], v[2 + h]), high[h] = of_two(j, UNPACKED("h", "d"), v[h], v[2 + h]);
+      low[h] = UNPACK("l", "d", v[h], v[2 + h]), high[h] = UNPACK("h", "d", v[h], v[2 + h]);
     for (unsigned h = 0; h < 2; h++)
-      v[2 * h] = of_two(j, LOWER_HALVES, low[h], high[h]), v[2 * h + 1] = of_two(j, UPPER_HALVES, low[h], high[h]);
+      v[2 * h] = LOWER_HALVES(low[h], high[h]), v[2 * h + 1] = UPPER_HALVES(low[h], high[h]);
     return;
   }
   for (unsigned k = 0; k < n / 2; k++)
-    low[k] = of_two(j, UNPACKED("l", "s"), v[2 * k], v[2 * k + 1]),
-    high[k] = of_two(j, UNPACKED("h", "s"), v[2 * k], v[2 * k + 1]);
+    low[k] = UNPACK("l", "s", v[2 * k], v[2 * k + 1]), high[k] = UNPACK("h", "s", v[2 * k], v[2 * k + 1]);
   if (n == 2) {
-    v[0] = of_two(j, LOWER_HALVES, low[0], high[0]), v[1] = of_two(j, UPPER_HALVES, low[0], high[0]);
+    v[0] = LOWER_HALVES(low[0], high[0]), v[1] = UPPER_HALVES(low[0], high[0]);
     return;
   }
-  gcc_jit_rvalue *t[4] = {of_two(j, UNPACKED("l", "d"), low[0], low[1]), of_two(j, UNPACKED("h", "d"), low[0], low[1]),
-                          of_two(j, UNPACKED("l", "d"), high[0], high[1]),
-                          of_two(j, UNPACKED("h", "d"), high[0], high[1])};
+  gcc_jit_rvalue *t[4] = {UNPACK("l", "d", low[0], low[1]), UNPACK("h", "d", low[0], low[1]),
+                          UNPACK("l", "d", high[0], high[1]), UNPACK("h", "d", high[0], high[1])};
   for (unsigned k = 0; k < 2; k++)
-    v[k] = of_two(j, LOWER_HALVES, t[2 * k], t[2 * k + 1]), v[2 + k] = of_two(j, UPPER_HALVES, t[2 * k], t[2 * k + 1]);
+    v[k] = LOWER_HALVES(t[2 * k], t[2 * k + 1]), v[2 + k] = UPPER_HALVES(t[2 * k], t[2 * k + 1]);
 }
+#undef UNPACK
+#undef LOWER_HALVES
+#undef UPPER_HALVES
 static gcc_jit_rvalue *gather_v2(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, gcc_jit_rvalue *index,
                                  unsigned scale, gcc_jit_rvalue *m) {
   char what[32], text[640] = "", lane[96];
@@ -789,7 +784,7 @@ static void write_narrow(struct jx *j, unsigned bits, gcc_jit_lvalue *cell, gcc_
 }
 
 /* One statement, so that no other arithmetic gets between the change of the mode and its return. */
-static void directed_v3(struct jx *j, const char *operation, unsigned mode, unsigned nin, unsigned n,
+static void directed_v3(struct jx *j, const char *instruction, unsigned mode, unsigned nin, unsigned n,
                         gcc_jit_rvalue *(*in)[3], gcc_jit_rvalue **out) {
   enum { TOGETHER = 4, OTHERS = 3, BITS = 0x6000 }; /* as many as registers last for; old and new mode, a register */
   static const unsigned modes[] = {0x6000, 0x2000, 0x4000};
@@ -805,10 +800,7 @@ static void directed_v3(struct jx *j, const char *operation, unsigned mode, unsi
                       "vldmxcsr %%%u\n\t",
                       m, m, m + 2, ~BITS, m + 2, modes[mode], m + 2, m + 2, m + 1, m + 1);
     for (unsigned k = 0, first = m + OTHERS; k < m; k++, first += 2)
-      at += nin == 2 ? snprintf(text + at, sizeof text - (size_t)at, "v%sps %%%u, %%%u, %%%u\n\t", operation, first + 1,
-                                first, k)
-                     : snprintf(text + at, sizeof text - (size_t)at, "vfmadd213ps %%%u, %%%u, %%%u\n\t", first + 1,
-                                first, k);
+      at += snprintf(text + at, sizeof text - (size_t)at, "%s %%%u, %%%u, %%%u\n\t", instruction, first + 1, first, k);
     snprintf(text + at, sizeof text - (size_t)at, "vldmxcsr %%%u", m);
     gcc_jit_lvalue *d[TOGETHER];
     gcc_jit_rvalue *x[TOGETHER], *y[TOGETHER];

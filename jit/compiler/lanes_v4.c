@@ -270,20 +270,15 @@ static void scatter(struct jx *j, bool wide, unsigned h, gcc_jit_rvalue *base, g
   jx_touches_memory(jx_asm(j, text, "+&Yk", k, 3, "r", base, "v", h ? upper(j, j->vu32, index) : index, "v", v));
 }
 
-static void directed(struct jx *j, const char *operation, unsigned mode, unsigned nin, unsigned n,
+static void directed(struct jx *j, const char *instruction, unsigned mode, unsigned nin, unsigned n,
                      gcc_jit_rvalue *(*in)[3], gcc_jit_rvalue **out) {
   static const char *const modes[] = {"rz", "rd", "ru"};
   char text[64];
+  snprintf(text, sizeof text, "%s %%{%s-sae%%}, %%2, %%1, %%0", instruction, modes[mode]);
   for (unsigned k = 0; k < n; k++) {
-    if (nin == 2) {
-      snprintf(text, sizeof text, "v%sps %%{%s-sae%%}, %%2, %%1, %%0", operation, modes[mode]);
-      out[k] = jx_ask(j, text, "=v", j->vf32, 2, "v", in[k][0], "v", in[k][1]);
-      continue;
-    }
-    snprintf(text, sizeof text, "vfmadd213ps %%{%s-sae%%}, %%2, %%1, %%0", modes[mode]);
     gcc_jit_lvalue *d = jx_local(j, j->vf32);
-    jx_set(j, d, in[k][0]);
-    jx_asm(j, text, "+v", d, 2, "v", in[k][1], "v", in[k][2]);
+    if (nin == 3) jx_set(j, d, in[k][0]);
+    jx_asm(j, text, nin == 3 ? "+v" : "=v", d, 2, "v", in[k][nin - 2], "v", in[k][nin - 1]);
     out[k] = jx_rv(d);
   }
 }

@@ -548,7 +548,8 @@ static void in_pieces(struct lw *l, const struct lw_access *ac, gcc_jit_rvalue *
       else lw_store_chunk(l, ac->value, c, lw_at(l, q, at), lanes[c], ac->type, own);
       continue;
     }
-    if (!own) lw_fetch_lines(l, lw_at(l, q, at + LW_PREFETCH), (uint64_t)j->w * ac->bytes);
+    for (uint64_t line = at; !own && line < at + j->w * ac->bytes; line += 64)
+      jx_prefetch(j, lw_vector(l, q, line + LW_PREFETCH, false));
     lw_move_chunk(l, ac, c, lw_at(l, q, at), lanes[c]);
   }
 }

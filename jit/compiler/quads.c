@@ -76,9 +76,6 @@ void lw_interleave(struct lw *l, gcc_jit_rvalue **v, unsigned n, bool wide) {
   for (unsigned t = 0; t < vectors; t++) v[t] = interleaved(l, of, n, wide, t);
 }
 
-void lw_fetch_lines(struct lw *l, gcc_jit_rvalue *q, uint64_t bytes) {
-  for (uint64_t at = 0; at < bytes; at += 64) jx_prefetch(&l->j, lw_vector(l, q, at, false));
-}
 void lw_move_chunk(struct lw *l, const struct lw_access *ac, unsigned c, gcc_jit_rvalue *q, gcc_jit_rvalue *lanes) {
   struct jx *j = &l->j;
   const bool wide = jx_wide(ac->type);
